@@ -1,0 +1,87 @@
+# Build settings and the four functions that every CMakeLists.txt of this project uses.
+include_guard()
+include(GNUInstallDirs)
+
+option(VITRINE_BUILD_TESTS "Build the tests" ON)
+option(VITRINE_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
+option(VITRINE_BUILD_BENCHMARKS "Build bench/ (needs Google Benchmark)" OFF)
+set(VITRINE_SANITIZER "" CACHE STRING "address, undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(VITRINE_CCACHE ccache)
+if(VITRINE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${VITRINE_CCACHE}")
+  set(CMAKE_C_COMPILER_LAUNCHER "${VITRINE_CCACHE}")
+endif()
+
+add_library(vitrine_options INTERFACE)
+target_include_directories(vitrine_options INTERFACE "${CMAKE_SOURCE_DIR}/src" "${CMAKE_BINARY_DIR}/generated")
+# -ffp-contract=off: the numeric contract says where a multiply and an add are fused; the compiler must not decide.
+target_compile_options(vitrine_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror -ffp-contract=off)
+if(VITRINE_SANITIZER)
+  target_compile_options(vitrine_options INTERFACE -fsanitize=${VITRINE_SANITIZER} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(vitrine_options INTERFACE -fsanitize=${VITRINE_SANITIZER})
+endif()
+if(VITRINE_BUILD_FUZZERS)
+  target_compile_options(vitrine_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined
+    -fno-sanitize-recover=all)
+  target_link_options(vitrine_options INTERFACE -fsanitize=address,undefined)
+endif()
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+target_link_libraries(vitrine_options INTERFACE Threads::Threads)
+
+# vitrine_library(NAME DEPS a b): a static library vitrine_NAME of this folder's *.cpp.
+function(vitrine_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;SOURCES" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  endif()
+  add_library(vitrine_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(vitrine_${name} PUBLIC vitrine_options ${ARG_LIBS})
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(vitrine_${name} PUBLIC vitrine_${dep})
+  endforeach()
+endfunction()
+
+# vitrine_test(NAME DEPS a b): one test binary NAME_test of this folder's *_test.cpp.
+function(vitrine_test name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;SOURCES" ${ARGN})
+  if(NOT ARG_SOURCES)
+    file(GLOB ARG_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cpp")
+  endif()
+  add_executable(${name}_test ${ARG_SOURCES})
+  target_link_libraries(${name}_test PRIVATE vitrine_options vitrine_test_support GTest::gmock GTest::gtest ${ARG_LIBS})
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(${name}_test PRIVATE vitrine_${dep})
+  endforeach()
+  add_test(NAME ${name} COMMAND ${name}_test)
+endfunction()
+
+# vitrine_fuzz(NAME DEPS a b): tests/fuzz/NAME_fuzz.cpp defines LLVMFuzzerTestOneInput. With fuzzers on it becomes a
+# libFuzzer binary; in every other build the same file runs over its corpus (tests/fuzz/corpus/NAME) as a plain test.
+function(vitrine_fuzz name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  if(VITRINE_BUILD_FUZZERS)
+    add_executable(${name}_fuzz ${name}_fuzz.cpp)
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  else()
+    add_executable(${name}_fuzz ${name}_fuzz.cpp corpus_main.cpp)
+    add_test(NAME fuzz_corpus_${name} COMMAND ${name}_fuzz "${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name}")
+  endif()
+  target_link_libraries(${name}_fuzz PRIVATE vitrine_options ${ARG_LIBS})
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(${name}_fuzz PRIVATE vitrine_${dep})
+  endforeach()
+endfunction()
