@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kvcache/kv_cache.h"
+#include "models/forward_batch.h"
+#include "models/model_config.h"
+
+namespace vitrine::models {
+
+// Sees the values between the parts of a forward pass: `values` is [num_rows, width] float32, valid during the call.
+// Names: "embedding", "hidden_00" (as it enters layer 0) to "hidden_NN" (after layer NN), "final_norm", "logits".
+class ForwardObserver {
+ public:
+  virtual ~ForwardObserver() = default;
+  virtual void on_values(std::string_view name, std::span<const float> values, std::size_t width) = 0;
+};
+
+// Buffers of a forward pass, sized once for the largest step. Made by Model::make_workspace, owned by the runner, used by
+// one thread at a time.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+  // Logits of the last forward pass, [num_logit_rows, vocab_size]; valid until the next one. The sampler may change them.
+  virtual std::span<float> logits(std::size_t logit_row_idx) = 0;
+  virtual std::size_t activation_bytes() const = 0;
+  virtual std::size_t scratch_bytes() const = 0;
+};
+
+// A decoder with its weights, immutable after loading; any number of workspaces may use it, one at a time.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ModelConfig& config() const = 0;
+  virtual kvcache::KvCacheShape kv_shape(tensor::DType type) const = 0;
+  virtual std::size_t weight_bytes() const = 0;
+  // max_rows: most tokens of one step; max_logit_rows: most rows of one step whose logits are wanted.
+  virtual std::unique_ptr<Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const = 0;
+  // Computes every row of `batch`: writes its keys and values into `cache` and its logits into `workspace`. `observer` may
+  // be null. All inputs are validated by the caller: ids below vocab_size, positions below context_length, blocks owned.
+  virtual void forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
+                       ForwardObserver* observer) const = 0;
+};
+
+}  // namespace vitrine::models
