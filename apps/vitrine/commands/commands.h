@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "vitrine/command.h"
+
+// One maker per file of this folder; command_table.cpp gives each its row.
+namespace vitrine::cli {
+
+std::unique_ptr<Command> make_completion(CLI::App& app);
+
+}  // namespace vitrine::cli
