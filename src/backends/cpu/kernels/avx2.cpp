@@ -1,0 +1,36 @@
+#include <immintrin.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cpu/kernels/kernel_table.h"
+#include "base/float16.h"
+
+// After every header: nothing inline from the standard library may be compiled for this instruction set, or the linker
+// could pick that copy for the whole program.
+
+#pragma GCC target("avx2,fma,f16c")
+
+namespace vitrine::backends::cpu {
+namespace avx2 {
+namespace {
+
+#include "backends/cpu/kernels/simd_avx2.inc"
+
+#include "backends/cpu/kernels/elementwise.inc"
+#include "backends/cpu/kernels/packed_formats.inc"
+#include "backends/cpu/kernels/matmul.inc"
+#include "backends/cpu/kernels/attention.inc"
+#include "backends/cpu/kernels/table.inc"
+
+constexpr KernelTable kTable = make_table("avx2");
+
+}  // namespace
+}  // namespace avx2
+
+const KernelTable& avx2_kernels() { return avx2::kTable; }
+
+}  // namespace vitrine::backends::cpu
+

@@ -1,0 +1,30 @@
+#include <immintrin.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cpu/kernels/kernel_table.h"
+#include "base/float16.h"
+
+namespace vitrine::backends::cpu {
+namespace generic {
+namespace {
+
+#include "backends/cpu/kernels/simd_generic.inc"
+
+#include "backends/cpu/kernels/elementwise.inc"
+#include "backends/cpu/kernels/packed_formats.inc"
+#include "backends/cpu/kernels/matmul.inc"
+#include "backends/cpu/kernels/attention.inc"
+#include "backends/cpu/kernels/table.inc"
+
+constexpr KernelTable kTable = make_table("generic");
+
+}  // namespace
+}  // namespace generic
+
+const KernelTable& generic_kernels() { return generic::kTable; }
+
+}  // namespace vitrine::backends::cpu

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+// The seam between the CPU backend and its kernels: raw pointers and sizes, one table of functions per instruction set.
+// Every table computes the same bits (docs/numerics.md); the generic one is the definition.
+namespace vitrine::backends::cpu {
+
+// Output rows that are interleaved in a packed weight tile; a SIMD lane is an output row.
+inline constexpr std::size_t kTileRows = 16;
+// Activations that share a scale.
+inline constexpr std::size_t kActivationGroup = 32;
+
+// How a weight matrix is laid out after repacking (packed_matrix.h describes each).
+enum class PackedKind : std::uint8_t {
+  kF32, kF16, kBF16,
+  kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kIQ4_NL, kMXFP4,
+  kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_XS,
+  kRaw,  // the file's own blocks: decoded to a slab whenever they are used
+};
+inline constexpr std::size_t kNumPackedKinds = static_cast<std::size_t>(PackedKind::kRaw) + 1;
+
+// Activation rows as the latency path reads them: int8 codes with one scale per 32, and the sums of 16 codes that
+// formats with an offset or a minimum need.
+struct QuantizedRows {
+  const std::int8_t* codes;   // [num_rows][k]
+  const float* scales;        // [num_rows][k / 32]
+  const std::int32_t* sums;   // [num_rows][k / 16]
+};
+
+// One tile of 16 output rows times some activation rows; out[row] points at the 16 results of that row, of which the
+// first `lanes` exist.
+using Int8TileKernel = void (*)(const std::uint8_t* tile, const QuantizedRows& rows, std::size_t num_rows,
+                                std::size_t k, float* const* out, std::size_t lanes);
+// The same with float activations [num_rows][k]; `tile` is [k][16] of the kind's element type.
+using FloatTileKernel = void (*)(const void* tile, const float* rows, std::size_t num_rows, std::size_t k,
+                                 float* const* out, std::size_t lanes);
+
+// Attention of the query heads that share one KV head, at one position. The visible positions are [begin, end); blocks
+// are indexed by position / 16.
+struct AttentionHead {
+  const std::byte* const* keys;          // [num_blocks]: [head_dim][16]
+  const std::byte* const* values;        // [num_blocks]: [16][head_dim]
+  const std::byte* const* key_scales;    // [num_blocks]: [head_dim / 32][16], quantized caches only
+  const std::byte* const* value_scales;  // [num_blocks]: [16][head_dim / 32]
+  const float* queries;                  // [num_queries][head_dim]
+  float* out;                            // [num_queries][head_dim]
+  float* scores;                         // scratch, [num_queries][ceil(end / 16) * 16 - begin / 16 * 16]
+  std::size_t num_queries;
+  std::size_t head_dim;  // a multiple of 16
+  std::size_t begin;
+  std::size_t end;
+  float scale;
+};
+using AttentionKernel = void (*)(const AttentionHead& head);
+
+struct KernelTable {
+  const char* isa;
+  // out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i]
+  void (*rms_norm)(const float* x, const float* weight, float* out, std::size_t n, float eps);
+  // gate[i] = activation(gate[i]) * up[i]
+  void (*silu_mul)(float* gate, const float* up, std::size_t n);
+  void (*gelu_tanh_mul)(float* gate, const float* up, std::size_t n);
+  void (*quantize_row)(const float* x, std::size_t k, std::int8_t* codes, float* scales, std::int32_t* sums);
+  // Throughput path: slab [k][16] and rows [num_rows][k] hold bf16 values, subnormals count as zero.
+  FloatTileKernel throughput_tile;
+  // nullptr where the kind has no float (or no int8) product.
+  std::array<FloatTileKernel, kNumPackedKinds> float_tile;
+  std::array<Int8TileKernel, kNumPackedKinds> int8_tile;
+  AttentionKernel attention_f32;
+  AttentionKernel attention_f16;
+  AttentionKernel attention_bf16;
+  AttentionKernel attention_q8_0;
+};
+
+const KernelTable& generic_kernels();
+const KernelTable& avx2_kernels();
+const KernelTable& avx512_kernels();
+
+}  // namespace vitrine::backends::cpu

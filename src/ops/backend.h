@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/token_id.h"
+#include "kvcache/kv_cache.h"
+#include "ops/role.h"
+#include "ops/sequence_rows.h"
+#include "tensor/tensor.h"
+
+namespace vitrine::ops {
+
+// Float32 activations, [num_rows, width], contiguous. Never owns.
+struct Rows {
+  float* data = nullptr;
+  std::size_t num_rows = 0;
+  std::size_t width = 0;
+
+  float* row(std::size_t row_idx) const { return data + row_idx * width; }
+  std::span<float> values() const { return {data, num_rows * width}; }
+};
+
+// A weight matrix in the form its backend computes with; immutable, shared by all threads.
+class Matrix {
+ public:
+  virtual ~Matrix() = default;
+  virtual std::size_t out_features() const = 0;
+  virtual std::size_t in_features() const = 0;
+  virtual std::size_t size_bytes() const = 0;
+};
+
+enum class MatrixUse : std::uint8_t {
+  kLayer,  // prompt rows and generated rows each take their own numeric path
+  kHead,   // one path for both, so that a prompt's last row and a generated row are scored alike
+};
+
+// One product of a group that shares its input: out [num_rows, out_features] = x [num_rows, in_features] * matrix^T.
+struct MatmulOutput {
+  const Matrix* matrix = nullptr;
+  Rows out;
+};
+
+enum class Activation : std::uint8_t { kSilu, kGeluTanh };
+
+// Cosines and sines of a batch's positions, [num_rows, rotary_dim / 2]; pair i of a head is turned by angle i.
+struct RopeAngles {
+  std::vector<float> cosines;
+  std::vector<float> sines;
+  std::size_t num_pairs = 0;
+  bool interleaved = false;  // pairs are (2i, 2i + 1) instead of (i, i + num_pairs)
+};
+
+// One layer's place in the paged cache, and which rows of the batch belong to which sequence.
+struct AttentionContext {
+  kvcache::KvCache* cache = nullptr;
+  std::size_t layer_idx = 0;
+  std::span<const SequenceRows> sequences;
+};
+
+struct AttentionShape {
+  std::size_t num_heads = 0;  // query heads; a multiple of the cache's KV heads
+  float scale = 1.0F;         // what q . k is multiplied with
+  std::size_t window = 0;     // positions a row sees, itself included; 0: all
+};
+
+// The operations of a forward pass on one kind of hardware. Each checks its shapes (a mismatch is our own bug) and leaves
+// the work to its do_ twin. Calls come from one thread at a time; a backend splits the work over its own threads, over
+// rows and output columns, never inside a sum.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Repacks a weight [out_features, in_features]. The view's memory is not read again afterwards, except where
+  // keeps_source() says so.
+  virtual std::unique_ptr<Matrix> load_matrix(const tensor::TensorView& weight, MatrixUse use) = 0;
+  // Whether matrices of this type are computed straight from the file's memory.
+  virtual bool keeps_source(tensor::DType type) const = 0;
+
+  // out[i] = table[ids[i]] * scale
+  void embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out);
+  void rms_norm(Rows x, std::span<const float> weight, float eps, Rows out);
+  // roles: [num_rows] of x.
+  void matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs);
+  void add(Rows x, Rows y);                               // x += y
+  void add_bias(Rows x, std::span<const float> bias);     // each row += bias
+  void activate_and_multiply(Activation activation, Rows gate, Rows up);  // gate = activation(gate) * up
+  void rope(Rows heads, std::size_t head_dim, const RopeAngles& angles);
+  // Writes the rows' keys and values [num_rows, num_kv_heads * head_dim] at their positions.
+  void store_kv(Rows keys, Rows values, const AttentionContext& context);
+  void attention(Rows queries, const AttentionShape& shape, const AttentionContext& context, Rows out);
+
+ private:
+  virtual void do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out) = 0;
+  virtual void do_rms_norm(Rows x, std::span<const float> weight, float eps, Rows out) = 0;
+  virtual void do_matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) = 0;
+  virtual void do_add(Rows x, Rows y) = 0;
+  virtual void do_add_bias(Rows x, std::span<const float> bias) = 0;
+  virtual void do_activate_and_multiply(Activation activation, Rows gate, Rows up) = 0;
+  virtual void do_rope(Rows heads, std::size_t head_dim, const RopeAngles& angles) = 0;
+  virtual void do_store_kv(Rows keys, Rows values, const AttentionContext& context) = 0;
+  virtual void do_attention(Rows queries, const AttentionShape& shape, const AttentionContext& context, Rows out) = 0;
+};
+
+}  // namespace vitrine::ops
