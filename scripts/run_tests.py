@@ -275,6 +275,7 @@ def parse_arguments():
     parser.add_argument("--cargo", type=pathlib.Path, help="folder of a crate to test as well")
     parser.add_argument("--pytest", type=pathlib.Path, help="folder of Python tests to run as well")
     parser.add_argument("--checks", type=pathlib.Path, help="results of earlier checks to include in the sums")
+    parser.add_argument("--seconds-before", type=float, default=0, help="what the steps before this one took")
     options = parser.parse_args()
     options.build_dir = options.build_dir.resolve()
     options.gtest_filter = None
@@ -283,6 +284,7 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    start = time.monotonic()
     outcomes = []
 
     def show(outcome):
@@ -309,7 +311,9 @@ def main():
     if num_passed + num_failed == 0:
         print("no test matches" if options.filter else "no test found")
         num_failed = 1
-    print(f"\n{num_passed} passed, {num_failed} failed, {num_skipped} skipped")
+    tests_seconds = time.monotonic() - start
+    print(f"\ntests {tests_seconds:.0f} s, with all steps before them {tests_seconds + options.seconds_before:.0f} s")
+    print(f"{num_passed} passed, {num_failed} failed, {num_skipped} skipped")
     return 1 if num_failed else 0
 
 
