@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace vitrine::sampling {
+
+// A candidate in the order in which a sampler prefers them: rank ascending, then position ascending.
+struct RankedMass {
+  double rank;
+  float mass;
+  std::uint32_t position;
+};
+
+bool ranks_before(const RankedMass& a, const RankedMass& b);
+
+// The last member of the shortest prefix (in rank order) whose masses sum to `wanted` or more; the last of all where
+// the pool has less. Reorders the non-empty pool. A quickselect that descends by mass: linear time, no sort.
+RankedMass find_mass_cut(std::span<RankedMass> pool, double wanted);
+
+}  // namespace vitrine::sampling

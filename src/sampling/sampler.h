@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "base/token_id.h"
+#include "sampling/candidate_set.h"
+#include "sampling/logits_processor.h"
+#include "sampling/sampling_params.h"
+
+namespace vitrine::sampling {
+
+struct TokenLogprob {
+  TokenId id;
+  float logprob;
+};
+
+// Log-probabilities are those of the model: the log-softmax of the logits as they came in, before bias, penalties,
+// temperature and truncation. Without SamplingParams::logprobs `logprob` is NaN and the list empty.
+struct Sampled {
+  TokenId id;
+  float logprob;
+  std::vector<TokenLogprob> top_logprobs;  // [top_logprobs], most probable first
+};
+
+// Chooses the tokens of one request. The parameters must have passed validate(). Holds no state that a step changes:
+// the token depends on logits, history, seed and step alone, so a request gives the same text whatever runs beside it
+// and after any interruption. Safe to call from several threads.
+//
+// Both functions work in place on `logits` [vocab_size] and fail (kInternal, "numerical error") when a logit is NaN or
+// +inf, when none is finite, or when the request's own bans leave no token. `history` is the prompt and what has been
+// generated; `step` counts the generated tokens.
+class Sampler {
+ public:
+  explicit Sampler(SamplingParams params, std::span<const LogitsProcessor* const> chain = default_chain());
+
+  base::Result<Sampled> sample(std::span<float> logits, std::span<const TokenId> history, std::uint64_t step) const;
+
+  // What sample() would choose from: the `max_count` most probable survivors of the chain, most probable first.
+  base::Result<std::vector<Candidate>> candidates(std::span<float> logits, std::span<const TokenId> history,
+                                                  std::uint64_t step, std::size_t max_count) const;
+
+  const SamplingParams& params() const { return params_; }
+  // The request's seed, or the one taken from the operating system in its place.
+  std::uint64_t seed() const { return seed_; }
+
+ private:
+  base::Result<CandidateSet> run_chain(std::span<float> logits, std::span<const TokenId> history,
+                                       double xtc_uniform) const;
+
+  SamplingParams params_;
+  std::uint64_t seed_;
+  std::vector<const LogitsProcessor*> active_;  // in the order of the chain
+};
+
+}  // namespace vitrine::sampling
