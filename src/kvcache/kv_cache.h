@@ -31,7 +31,8 @@ base::Result<std::size_t> block_bytes(const KvCacheShape& shape);
 // Written and read by the engine thread and the backend's threads during one step only.
 class KvCache {
  public:
-  // Reserves address space for num_blocks blocks at once (kNoMemory when refused); a page becomes resident when first written.
+  // Reserves address space for num_blocks blocks at once (kNoMemory when refused); a page becomes resident when first
+  // written.
   static base::Result<KvCache> create(const KvCacheShape& shape, std::size_t num_blocks);
 
   const KvCacheShape& shape() const { return shape_; }
@@ -49,7 +50,7 @@ class KvCache {
 
  private:
   struct Unmap {
-    std::size_t size_bytes = 0;
+    std::size_t size_bytes;  // no initialiser: unique_ptr's constructor is checked before this class is complete
     void operator()(std::byte* data) const;
   };
   KvCache() = default;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -19,12 +20,13 @@ class ForwardObserver {
   virtual void on_values(std::string_view name, std::span<const float> values, std::size_t width) = 0;
 };
 
-// Buffers of a forward pass, sized once for the largest step. Made by Model::make_workspace, owned by the runner, used by
-// one thread at a time.
+// Buffers of a forward pass, sized once for the largest step. Made by Model::make_workspace, owned by the runner, used
+// by one thread at a time.
 class Workspace {
  public:
   virtual ~Workspace() = default;
-  // Logits of the last forward pass, [num_logit_rows, vocab_size]; valid until the next one. The sampler may change them.
+  // Logits of the last forward pass, [num_logit_rows, vocab_size]; valid until the next one. The sampler may change
+  // them.
   virtual std::span<float> logits(std::size_t logit_row_idx) = 0;
   virtual std::size_t activation_bytes() const = 0;
   virtual std::size_t scratch_bytes() const = 0;
@@ -39,8 +41,9 @@ class Model {
   virtual std::size_t weight_bytes() const = 0;
   // max_rows: most tokens of one step; max_logit_rows: most rows of one step whose logits are wanted.
   virtual std::unique_ptr<Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const = 0;
-  // Computes every row of `batch`: writes its keys and values into `cache` and its logits into `workspace`. `observer` may
-  // be null. All inputs are validated by the caller: ids below vocab_size, positions below context_length, blocks owned.
+  // Computes every row of `batch`: writes its keys and values into `cache` and its logits into `workspace`. `observer`
+  // may be null. All inputs are validated by the caller: ids below vocab_size, positions below context_length, blocks
+  // owned.
   virtual void forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
                        ForwardObserver* observer) const = 0;
 };

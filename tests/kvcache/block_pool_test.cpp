@@ -1,0 +1,109 @@
+#include "kvcache/block_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <vector>
+
+namespace vitrine::kvcache {
+namespace {
+
+TEST(BlockPool, GivesEveryBlockOnceAndThenNoRoom) {
+  BlockPool pool(3);
+  EXPECT_EQ(pool.allocate()->block, BlockId{0});
+  EXPECT_EQ(pool.allocate()->block, BlockId{1});
+  EXPECT_EQ(pool.allocate()->block, BlockId{2});
+  EXPECT_FALSE(pool.allocate());
+  EXPECT_EQ(pool.num_in_use(), 3);
+  EXPECT_EQ(pool.check_integrity(), "");
+}
+
+TEST(BlockPool, ReusesTheBlockReleasedLastBeforeTouchingANewOne) {
+  BlockPool pool(8);
+  pool.allocate();
+  const BlockId second = pool.allocate()->block;
+  pool.release(second);
+  EXPECT_EQ(pool.allocate()->block, second);
+  EXPECT_EQ(pool.num_touched(), 2);
+}
+
+TEST(BlockPool, KeepsASharedBlockUntilItsLastOwnerLeaves) {
+  BlockPool pool(1);
+  const BlockId block = pool.allocate()->block;
+  pool.add_owner(block);
+  pool.release(block);
+  EXPECT_FALSE(pool.allocate());
+  pool.release(block);
+  EXPECT_TRUE(pool.allocate());
+}
+
+TEST(BlockPool, EvictsTheIdleBlockReleasedFirstAndOnlyWhenNoneIsFree) {
+  BlockPool pool(3);
+  const BlockId a = pool.allocate()->block;
+  const BlockId b = pool.allocate()->block;
+  pool.mark_cached(a);
+  pool.mark_cached(b);
+  pool.release(b);
+  pool.release(a);
+  EXPECT_EQ(pool.num_idle(), 2);
+  EXPECT_FALSE(pool.allocate()->was_cached);
+  const auto evicted = pool.allocate();
+  EXPECT_EQ(evicted->block, b);
+  EXPECT_TRUE(evicted->was_cached);
+  EXPECT_FALSE(pool.is_cached(b));
+  EXPECT_EQ(pool.check_integrity(), "");
+}
+
+TEST(BlockPool, AnIdleBlockThatFindsAnOwnerIsNotEvicted) {
+  BlockPool pool(2);
+  const BlockId a = pool.allocate()->block;
+  const BlockId b = pool.allocate()->block;
+  pool.mark_cached(a);
+  pool.mark_cached(b);
+  pool.release(a);
+  pool.release(b);
+  pool.add_owner(a);
+  EXPECT_EQ(pool.allocate()->block, b);
+  EXPECT_FALSE(pool.allocate());
+}
+
+TEST(BlockPool, HoldsItsInvariantsOverRandomOperations) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  BlockPool pool(24);
+  std::vector<BlockId> owned;  // one entry per ownership
+  const auto any_owned = [&] { return random() % owned.size(); };
+  for (int i = 0; i < 20'000; ++i) {
+    const unsigned operation = random() % 8;
+    if (operation < 3) {
+      const bool had_room = pool.num_available() > 0;
+      const auto allocation = pool.allocate();
+      ASSERT_EQ(allocation.has_value(), had_room);
+      if (allocation) owned.push_back(allocation->block);
+    } else if (!owned.empty() && operation == 3) {
+      const BlockId block = owned[any_owned()];
+      pool.add_owner(block);
+      owned.push_back(block);
+    } else if (!owned.empty() && operation == 4) {
+      pool.mark_cached(owned[any_owned()]);
+    } else if (!owned.empty()) {
+      std::swap(owned[any_owned()], owned.back());
+      pool.release(owned.back());
+      owned.pop_back();
+    }
+    ASSERT_EQ(pool.check_integrity(), "") << "after operation " << i;
+    std::map<BlockId, std::uint32_t> num_owners;
+    for (const BlockId block : owned) {
+      ++num_owners[block];
+    }
+    ASSERT_EQ(pool.num_in_use(), num_owners.size());
+    for (const auto& [block, count] : num_owners) {
+      ASSERT_EQ(pool.num_owners(block), count);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vitrine::kvcache
