@@ -9,9 +9,12 @@ import pathlib
 import re
 import sys
 
-SOURCE_SUFFIXES = {".h", ".cpp"}
+SOURCE_SUFFIXES = {".h", ".cpp", ".inc"}
+# Where the compiler looks for "folder/file.h".
+INCLUDE_ROOTS = ("src", "apps", "bridge/include")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 LIBRARY = re.compile(r"vitrine_library\(\s*(\w+)([^)]*)\)")
+FOREACH = re.compile(r"foreach\(\w+ ([^)]*)\)")
 ROW = re.compile(r"^\|(?P<folders>[^|]*`[^|]*)\|(?P<what>[^|]*)\|(?P<uses>[^|]*)\|\s*$", re.MULTILINE)
 ALWAYS = ("base", "trace")
 EVERYTHING = "all"
@@ -60,6 +63,14 @@ def own_folder(relative, folders):
     return folder_of(relative.removeprefix("src/"), folders)
 
 
+def find_header(root, target):
+    """The included file's path below the repository's root, or None."""
+    for top in INCLUDE_ROOTS:
+        if (root / top / target).is_file():
+            return f"{top}/{target}"
+    return None
+
+
 def check_includes(root, allowed):
     errors, edges = [], set()
     for top in ("src", "apps"):
@@ -72,9 +83,10 @@ def check_includes(root, allowed):
                 errors.append(f"{relative}: its folder has no row in docs/architecture.md")
                 continue
             for target in INCLUDE.findall(path.read_text(encoding="utf-8")):
-                used = folder_of(target, allowed)
+                header = find_header(root, target)
+                used = own_folder(header, allowed) if header else None
                 if used is None:
-                    errors.append(f'{relative}: "{target}" names no folder of the table (write "folder/file.h")')
+                    errors.append(f'{relative}: "{target}" is no file of the table\'s folders (write "folder/file.h")')
                 elif used not in allowed[owner]:
                     errors.append(f'{relative}: {owner} may not use {used} ("{target}")')
                 elif used != owner:
@@ -87,8 +99,9 @@ def check_links(root, allowed):
     libraries = {}
     for path in sorted((root / "src").rglob("CMakeLists.txt")):
         owner = own_folder(path.parent.relative_to(root).as_posix(), allowed)
-        for name, rest in LIBRARY.findall(path.read_text(encoding="utf-8")):
-            libraries[name] = (path.relative_to(root).as_posix(), owner, deps_of(rest))
+        text = path.read_text(encoding="utf-8")
+        for name, rest in LIBRARY.findall(text):
+            libraries[name] = (path.relative_to(root).as_posix(), owner, deps_of(expand(rest, text)))
     errors = []
     for file, owner, deps in libraries.values():
         for dep in deps:
@@ -96,6 +109,18 @@ def check_links(root, allowed):
             if used is None or owner is None or used not in allowed[owner]:
                 errors.append(f"{file}: {owner} may not link {dep}")
     return errors
+
+
+def expand(arguments, text):
+    """Replaces ${NAME} by all that the file may ever put into it, the items of its foreach loops included."""
+    items = [word for loop in FOREACH.findall(text) for word in loop.split()]
+
+    def values(match):
+        found = re.findall(r"(?:set|list)\((?:APPEND\s+)?" + match[1] + r"\s+([^)]*)\)", text)
+        words = [word for words in found for word in words.split() if "${" not in word]
+        return " ".join(words + items)
+
+    return re.sub(r"\$\{(\w+)\}", values, arguments)
 
 
 def deps_of(arguments):
