@@ -7,7 +7,9 @@
 namespace vitrine::ops {
 namespace {
 
-bool same_shape(const Rows& a, const Rows& b) { return a.num_rows == b.num_rows && a.width == b.width; }
+bool same_shape(const Rows& a, const Rows& b) {
+  return a.num_rows == b.num_rows && a.width == b.width;
+}
 
 void check_context(const AttentionContext& context, std::size_t num_rows) {
   VT_CHECK(context.cache != nullptr && context.layer_idx < context.cache->shape().num_layers, "attention layer");
@@ -25,8 +27,9 @@ void check_context(const AttentionContext& context, std::size_t num_rows) {
 
 void Backend::embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out) {
   VT_CHECK(table.shape.rank() == 2 && out.width == table.shape[1] && out.num_rows == ids.size(), "embedding shapes");
-  VT_CHECK(std::ranges::all_of(ids, [&](TokenId id) { return id >= 0 && static_cast<std::size_t>(id) < table.shape[0]; }),
-           "token ids lie inside the vocabulary");
+  VT_CHECK(
+      std::ranges::all_of(ids, [&](TokenId id) { return id >= 0 && static_cast<std::size_t>(id) < table.shape[0]; }),
+      "token ids lie inside the vocabulary");
   do_embed(table, ids, scale, out);
 }
 
@@ -39,7 +42,8 @@ void Backend::rms_norm(Rows x, std::span<const float> weight, float eps, Rows ou
 void Backend::matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) {
   VT_CHECK(roles.size() == x.num_rows, "a role for each row");
   for (const MatmulOutput& output : outputs) {
-    VT_CHECK(output.matrix->in_features() == x.width && output.matrix->out_features() == output.out.width, "matmul widths");
+    VT_CHECK(output.matrix->in_features() == x.width && output.matrix->out_features() == output.out.width,
+             "matmul widths");
     VT_CHECK(output.out.num_rows == x.num_rows, "matmul rows");
   }
   do_matmul(x, roles, outputs);

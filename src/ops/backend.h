@@ -67,9 +67,9 @@ struct AttentionShape {
   std::size_t window = 0;     // positions a row sees, itself included; 0: all
 };
 
-// The operations of a forward pass on one kind of hardware. Each checks its shapes (a mismatch is our own bug) and leaves
-// the work to its do_ twin. Calls come from one thread at a time; a backend splits the work over its own threads, over
-// rows and output columns, never inside a sum.
+// The operations of a forward pass on one kind of hardware. Each checks its shapes (a mismatch is our own bug) and
+// leaves the work to its do_ twin. Calls come from one thread at a time; a backend splits the work over its own
+// threads, over rows and output columns, never inside a sum.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -85,8 +85,8 @@ class Backend {
   void rms_norm(Rows x, std::span<const float> weight, float eps, Rows out);
   // roles: [num_rows] of x.
   void matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs);
-  void add(Rows x, Rows y);                               // x += y
-  void add_bias(Rows x, std::span<const float> bias);     // each row += bias
+  void add(Rows x, Rows y);                                               // x += y
+  void add_bias(Rows x, std::span<const float> bias);                     // each row += bias
   void activate_and_multiply(Activation activation, Rows gate, Rows up);  // gate = activation(gate) * up
   void rope(Rows heads, std::size_t head_dim, const RopeAngles& angles);
   // Writes the rows' keys and values [num_rows, num_kv_heads * head_dim] at their positions.

@@ -14,8 +14,9 @@ struct SequenceRows {
   std::size_t first_row = 0;
   std::size_t num_rows = 0;
   std::size_t first_position = 0;
-  std::size_t prompt_tokens = 0;                  // positions below it are prompt rows, the others generated rows
-  std::span<const kvcache::BlockId> block_table;  // covers positions [0, first_position + num_rows); owned by the caller
+  std::size_t prompt_tokens = 0;  // positions below it are prompt rows, the others generated rows
+  std::span<const kvcache::BlockId>
+      block_table;  // covers positions [0, first_position + num_rows); owned by the caller
 
   Role role(std::size_t position) const { return position < prompt_tokens ? Role::kPrompt : Role::kGenerated; }
 };

@@ -28,7 +28,8 @@ inline int q3_k_scale(const BlockQ3_K& block, std::size_t group) {
 inline Unpacked<256, 16> unpack(const BlockQ3_K& block) {
   Unpacked<256, 16> parts;
   const float d = base::to_float(block.d);
-  for (std::size_t group = 0; group < 16; ++group) parts.scales[group] = d * static_cast<float>(q3_k_scale(block, group));
+  for (std::size_t group = 0; group < 16; ++group)
+    parts.scales[group] = d * static_cast<float>(q3_k_scale(block, group));
   unpack_two_bits(block.qs, parts.codes.data());
   for (std::size_t bit = 0; bit < 8; ++bit) {
     for (std::size_t l = 0; l < 32; ++l) {

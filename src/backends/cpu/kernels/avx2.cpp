@@ -22,6 +22,7 @@ namespace {
 #include "backends/cpu/kernels/elementwise.inc"
 #include "backends/cpu/kernels/packed_formats.inc"
 #include "backends/cpu/kernels/matmul.inc"
+#include "backends/cpu/kernels/unpack.inc"
 #include "backends/cpu/kernels/attention.inc"
 #include "backends/cpu/kernels/table.inc"
 

@@ -15,9 +15,22 @@ inline constexpr std::size_t kActivationGroup = 32;
 
 // How a weight matrix is laid out after repacking (packed_matrix.h describes each).
 enum class PackedKind : std::uint8_t {
-  kF32, kF16, kBF16,
-  kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0, kIQ4_NL, kMXFP4,
-  kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kIQ4_XS,
+  kF32,
+  kF16,
+  kBF16,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ8_0,
+  kIQ4_NL,
+  kMXFP4,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kIQ4_XS,
   kRaw,  // the file's own blocks: decoded to a slab whenever they are used
 };
 inline constexpr std::size_t kNumPackedKinds = static_cast<std::size_t>(PackedKind::kRaw) + 1;
@@ -25,9 +38,9 @@ inline constexpr std::size_t kNumPackedKinds = static_cast<std::size_t>(PackedKi
 // Activation rows as the latency path reads them: int8 codes with one scale per 32, and the sums of 16 codes that
 // formats with an offset or a minimum need.
 struct QuantizedRows {
-  const std::int8_t* codes;   // [num_rows][k]
-  const float* scales;        // [num_rows][k / 32]
-  const std::int32_t* sums;   // [num_rows][k / 16]
+  const std::int8_t* codes;  // [num_rows][k]
+  const float* scales;       // [num_rows][k / 32]
+  const std::int32_t* sums;  // [num_rows][k / 16]
 };
 
 // One tile of 16 output rows times some activation rows; out[row] points at the 16 results of that row, of which the
@@ -37,6 +50,9 @@ using Int8TileKernel = void (*)(const std::uint8_t* tile, const QuantizedRows& r
 // The same with float activations [num_rows][k]; `tile` is [k][16] of the kind's element type.
 using FloatTileKernel = void (*)(const void* tile, const float* rows, std::size_t num_rows, std::size_t k,
                                  float* const* out, std::size_t lanes);
+
+// The values of a packed tile, [k][16], bit for bit those of the reference decode.
+using UnpackKernel = void (*)(const std::uint8_t* tile, std::size_t k, float* values);
 
 // Attention of the query heads that share one KV head, at one position. The visible positions are [begin, end); blocks
 // are indexed by position / 16.
@@ -69,6 +85,9 @@ struct KernelTable {
   // nullptr where the kind has no float (or no int8) product.
   std::array<FloatTileKernel, kNumPackedKinds> float_tile;
   std::array<Int8TileKernel, kNumPackedKinds> int8_tile;
+  std::array<UnpackKernel, kNumPackedKinds> unpack_tile;
+  // values[i] becomes the nearest bf16 (ties to even), subnormals become zero.
+  void (*round_to_bf16)(float* values, std::size_t n);
   AttentionKernel attention_f32;
   AttentionKernel attention_f16;
   AttentionKernel attention_bf16;

@@ -1,0 +1,138 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "quant/quant_format.h"
+
+namespace vitrine::backends::cpu {
+namespace {
+
+std::string_view path_name(NumericPath path) {
+  switch (path) {
+    case NumericPath::kThroughput:
+      return "throughput";
+    case NumericPath::kLatency:
+      return "latency";
+    case NumericPath::kReference:
+      return "reference";
+  }
+  return "";
+}
+
+// Fewer rows than this are not worth waking another thread for.
+constexpr std::size_t kRowGrain = 8;
+
+}  // namespace
+
+PathTable PathTable::for_isa(Isa isa) {
+  PathTable table;
+  if (isa == Isa::kAmx) table.prompt = NumericPath::kThroughput;
+  return table;
+}
+
+std::string PathTable::name() const {
+  return "prompt=" + std::string(path_name(prompt)) + " generated=" + std::string(path_name(generated));
+}
+
+CpuBackend::CpuBackend(const Options& options)
+    : options_(options),
+      kernels_(kernel_table(options.isa)),
+      pool_(std::max<std::size_t>(1, options.num_threads)),
+      thread_scratch_(pool_.num_threads()) {
+  VT_CHECK((options.paths.prompt == NumericPath::kReference) == (options.paths.generated == NumericPath::kReference),
+           "the reference path is for all rows or for none");
+}
+
+std::unique_ptr<ops::Matrix> CpuBackend::load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) {
+  const bool reference = options_.paths.generated == NumericPath::kReference;
+  return std::make_unique<PackedMatrix>(weight, PackedMatrix::Options{.use = use, .as_float32 = reference}, pool_);
+}
+
+bool CpuBackend::keeps_source(tensor::DType type) const {
+  return options_.paths.generated != NumericPath::kReference && PackedMatrix::kind_of(type) == PackedKind::kRaw;
+}
+
+std::size_t CpuBackend::scratch_bytes() const {
+  std::size_t total = 0;
+  for (const PathRows* rows : {&latency_rows_, &throughput_rows_}) {
+    total += rows->codes.size_bytes() + rows->scales.size_bytes() + rows->sums.size_bytes() + rows->floats.size_bytes();
+  }
+  for (const AlignedBuffer& buffer : thread_scratch_)
+    total += buffer.size_bytes();
+  return total;
+}
+
+void CpuBackend::do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, ops::Rows out) {
+  const quant::QuantFormat* format = quant::find_quant_format(table.type);
+  VT_CHECK(format != nullptr, "every element type has a decoder");
+  for (std::size_t row_idx = 0; row_idx < ids.size(); ++row_idx) {
+    float* row = out.row(row_idx);
+    format->decode(table.row(static_cast<std::size_t>(ids[row_idx])), row, out.width);
+    if (scale == 1.0F) continue;
+    for (std::size_t i = 0; i < out.width; ++i)
+      row[i] *= scale;
+  }
+}
+
+void CpuBackend::do_rms_norm(ops::Rows x, std::span<const float> weight, float eps, ops::Rows out) {
+  const std::size_t width = weight.size();
+  const std::size_t parts = x.width / width;
+  pool_.for_range(x.num_rows * parts, kRowGrain * parts, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t part = begin; part < end; ++part) {
+      kernels_.rms_norm(x.data + part * width, weight.data(), out.data + part * width, width, eps);
+    }
+  });
+}
+
+void CpuBackend::do_add(ops::Rows x, ops::Rows y) {
+  for (std::size_t i = 0; i < x.num_rows * x.width; ++i)
+    x.data[i] += y.data[i];
+}
+
+void CpuBackend::do_add_bias(ops::Rows x, std::span<const float> bias) {
+  for (std::size_t row_idx = 0; row_idx < x.num_rows; ++row_idx) {
+    float* row = x.row(row_idx);
+    for (std::size_t i = 0; i < x.width; ++i)
+      row[i] += bias[i];
+  }
+}
+
+void CpuBackend::do_activate_and_multiply(ops::Activation activation, ops::Rows gate, ops::Rows up) {
+  const auto kernel = activation == ops::Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_tanh_mul;
+  pool_.for_range(gate.num_rows, kRowGrain, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t row_idx = begin; row_idx < end; ++row_idx)
+      kernel(gate.row(row_idx), up.row(row_idx), gate.width);
+  });
+}
+
+namespace {
+
+// Turns the pairs of one head. Plain loops: the same roundings on every instruction set.
+void rotate_head(float* head, const float* cosines, const float* sines, const ops::RopeAngles& angles) {
+  const std::size_t first_stride = angles.interleaved ? 2 : 1;
+  const std::size_t second_offset = angles.interleaved ? 1 : angles.num_pairs;
+  for (std::size_t pair = 0; pair < angles.num_pairs; ++pair) {
+    float& first = head[pair * first_stride];
+    float& second = head[pair * first_stride + second_offset];
+    const float turned = first * cosines[pair] - second * sines[pair];
+    second = second * cosines[pair] + first * sines[pair];
+    first = turned;
+  }
+}
+
+}  // namespace
+
+void CpuBackend::do_rope(ops::Rows heads, std::size_t head_dim, const ops::RopeAngles& angles) {
+  pool_.for_range(heads.num_rows, kRowGrain, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t row_idx = begin; row_idx < end; ++row_idx) {
+      const float* cosines = angles.cosines.data() + row_idx * angles.num_pairs;
+      const float* sines = angles.sines.data() + row_idx * angles.num_pairs;
+      for (std::size_t start = 0; start < heads.width; start += head_dim) {
+        rotate_head(heads.row(row_idx) + start, cosines, sines, angles);
+      }
+    }
+  });
+}
+
+}  // namespace vitrine::backends::cpu

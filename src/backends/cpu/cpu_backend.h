@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/cpu/aligned_buffer.h"
+#include "backends/cpu/isa.h"
+#include "backends/cpu/packed_matrix.h"
+#include "base/thread_pool.h"
+#include "ops/backend.h"
+
+namespace vitrine::backends::cpu {
+
+// How a matrix product is computed; each is defined by the generic kernels (docs/numerics.md).
+enum class NumericPath : std::uint8_t {
+  kThroughput,  // weights and activations rounded to bf16, float32 sums in the order of the tile unit
+  kLatency,     // quantised weights times int8 activations, exact sums inside a block; float weights in float32
+  kReference,   // everything in float32
+};
+
+// The path of each role; the head takes `generated` for both.
+struct PathTable {
+  NumericPath prompt = NumericPath::kLatency;
+  NumericPath generated = NumericPath::kLatency;
+
+  // What an instruction set uses: prompt rows go through the tile unit's path where there is one.
+  static PathTable for_isa(Isa isa);
+  static PathTable reference() { return {NumericPath::kReference, NumericPath::kReference}; }
+  std::string name() const;  // "prompt=latency generated=latency": part of a prefix hash
+};
+
+// The Backend on this machine's CPUs. One thread calls it at a time; it owns the threads that it splits work over.
+class CpuBackend : public ops::Backend {
+ public:
+  struct Options {
+    Isa isa = Isa::kGeneric;
+    std::size_t num_threads = 1;
+    PathTable paths;
+  };
+  explicit CpuBackend(const Options& options);
+
+  std::unique_ptr<ops::Matrix> load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) override;
+  bool keeps_source(tensor::DType type) const override;
+
+  Isa isa() const { return options_.isa; }
+  const PathTable& paths() const { return options_.paths; }
+  std::size_t num_threads() const { return pool_.num_threads(); }
+  // Buffers that operations keep between calls.
+  std::size_t scratch_bytes() const;
+
+ private:
+  // Rows of one numeric path, in the forms that its matrices read.
+  struct PathRows {
+    std::vector<std::size_t> row_idx;  // in the operation's input
+    AlignedBuffer codes;
+    AlignedBuffer scales;
+    AlignedBuffer sums;
+    AlignedBuffer floats;
+  };
+
+  void do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, ops::Rows out) override;
+  void do_rms_norm(ops::Rows x, std::span<const float> weight, float eps, ops::Rows out) override;
+  void do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) override;
+  void do_add(ops::Rows x, ops::Rows y) override;
+  void do_add_bias(ops::Rows x, std::span<const float> bias) override;
+  void do_activate_and_multiply(ops::Activation activation, ops::Rows gate, ops::Rows up) override;
+  void do_rope(ops::Rows heads, std::size_t head_dim, const ops::RopeAngles& angles) override;
+  void do_store_kv(ops::Rows keys, ops::Rows values, const ops::AttentionContext& context) override;
+  void do_attention(ops::Rows queries, const ops::AttentionShape& shape, const ops::AttentionContext& context,
+                    ops::Rows out) override;
+
+  // Part of a tile's work: its tile of an output's matrix, times the rows [first_row, first_row + num_rows) of a path.
+  struct TileTask {
+    const ops::MatmulOutput* output;
+    std::size_t tile_idx;
+    const float* slab;  // the tile's values, where the path reads those; else null
+    std::size_t first_row;
+    std::size_t num_rows;
+  };
+
+  void split_rows(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs);
+  void quantize_rows(ops::Rows x, PathRows& rows);
+  void gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows);
+  void prepare_rows(ops::Rows x, std::span<const ops::MatmulOutput> outputs);
+  void multiply(const PathRows& rows, bool throughput, std::span<const ops::MatmulOutput> outputs);
+  const float* decode_slab(const PackedMatrix& matrix, std::size_t tile_idx, bool throughput,
+                           AlignedBuffer& buffer) const;
+  void multiply_tile(const PathRows& rows, bool throughput, const TileTask& task) const;
+  AttentionKernel attention_kernel(tensor::DType type) const;
+
+  Options options_;
+  const KernelTable& kernels_;
+  base::ThreadPool pool_;
+  PathRows latency_rows_;
+  PathRows throughput_rows_;
+  std::vector<AlignedBuffer> thread_scratch_;  // [num_threads]: attention scores, weight slabs
+};
+
+}  // namespace vitrine::backends::cpu

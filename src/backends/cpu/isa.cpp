@@ -1,0 +1,87 @@
+#include "backends/cpu/isa.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+
+namespace vitrine::backends::cpu {
+namespace {
+
+struct IsaRow {
+  Isa isa;
+  std::string_view name;
+  bool (*is_supported)();
+  const KernelTable& (*kernels)();
+};
+
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+}
+
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vnni");
+}
+
+// Tiles need the kernel's permission, once, before threads start (Linux: Documentation/arch/x86/xstate.rst).
+bool has_amx() {
+  constexpr long kArchReqXcompPerm = 0x1023;
+  constexpr long kTileData = 18;
+  return has_avx512() && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
+         ::syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
+}
+
+// On the amx level prompt rows take the throughput path, whose bits are those of the tile unit.
+constexpr std::array kIsas = std::to_array<IsaRow>({
+    {Isa::kGeneric, "generic", [] { return true; }, generic_kernels},
+    {Isa::kAvx2, "avx2", has_avx2, avx2_kernels},
+    {Isa::kAvx512, "avx512", has_avx512, avx512_kernels},
+    {Isa::kAmx, "amx", has_amx, avx512_kernels},
+});
+
+const IsaRow& row_of(Isa isa) {
+  return kIsas[static_cast<std::size_t>(isa)];
+}
+
+}  // namespace
+
+std::string_view isa_name(Isa isa) {
+  return row_of(isa).name;
+}
+
+std::vector<Isa> supported_isas() {
+  std::vector<Isa> isas;
+  for (const IsaRow& row : kIsas) {
+    if (row.is_supported()) isas.push_back(row.isa);
+  }
+  return isas;
+}
+
+base::Result<Isa> choose_isa(std::string_view wanted) {
+  if (wanted.empty()) return supported_isas().back();
+  const auto* row = std::ranges::find(kIsas, wanted, &IsaRow::name);
+  const std::string name(wanted);
+  if (row == kIsas.end()) return base::usage_error("VITRINE_ISA=" + name + ": not one of generic, avx2, avx512, amx");
+  if (!row->is_supported()) {
+    return base::Error{base::ErrorKind::kUnavailable, "VITRINE_ISA=" + name +
+                                                          ": this machine lacks it; the highest it has is " +
+                                                          std::string(isa_name(supported_isas().back()))};
+  }
+  return row->isa;
+}
+
+base::Result<Isa> choose_isa_from_environment() {
+  const char* wanted = std::getenv("VITRINE_ISA");
+  return choose_isa(wanted != nullptr ? wanted : "");
+}
+
+const KernelTable& kernel_table(Isa isa) {
+  return row_of(isa).kernels();
+}
+
+}  // namespace vitrine::backends::cpu

@@ -1,0 +1,92 @@
+#include "backends/cpu/packed_matrix.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "backends/cpu/pack.h"
+#include "base/check.h"
+#include "quant/quant_format.h"
+
+namespace vitrine::backends::cpu {
+namespace {
+
+std::size_t element_bytes(PackedKind kind) {
+  return kind == PackedKind::kF32 ? 4 : 2;
+}
+
+bool is_float(PackedKind kind) {
+  return kind == PackedKind::kF32 || kind == PackedKind::kF16 || kind == PackedKind::kBF16;
+}
+
+}  // namespace
+
+PackedKind PackedMatrix::kind_of(tensor::DType type) {
+  switch (type) {
+    case tensor::DType::kF32:
+      return PackedKind::kF32;
+    case tensor::DType::kF16:
+      return PackedKind::kF16;
+    case tensor::DType::kBF16:
+      return PackedKind::kBF16;
+    default:
+      break;
+  }
+  const PackedLayout* layout = find_packed_layout(type);
+  return layout != nullptr ? layout->kind : PackedKind::kRaw;
+}
+
+PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& options, base::ThreadPool& pool)
+    : kind_(options.as_float32 ? PackedKind::kF32 : kind_of(weight.type)),
+      use_(options.use),
+      out_features_(weight.shape[0]),
+      in_features_(weight.shape[1]),
+      source_(weight) {
+  VT_CHECK(weight.shape.rank() == 2, "a matrix has two dimensions");
+  if (kind_ == PackedKind::kRaw) return;
+  const PackedLayout* layout = is_float(kind_) ? nullptr : find_packed_layout(weight.type);
+  tile_bytes_ = layout == nullptr ? in_features_ * kTileRows * element_bytes(kind_)
+                                  : in_features_ / layout->block_k * layout->block_bytes;
+  data_.resize(num_tiles() * tile_bytes_);
+  pool.for_range(num_tiles(), 4, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t tile_idx = begin; tile_idx < end; ++tile_idx) {
+      std::uint8_t* out = data_.as<std::uint8_t>() + tile_idx * tile_bytes_;
+      std::memset(out, 0, tile_bytes_);
+      if (layout != nullptr) {
+        pack_tile(*layout, source_, tile_idx, out);
+      } else {
+        pack_float_tile(tile_idx, out);
+      }
+    }
+  });
+}
+
+std::size_t PackedMatrix::lanes(std::size_t tile_idx) const {
+  return std::min(kTileRows, out_features_ - tile_idx * kTileRows);
+}
+
+void PackedMatrix::pack_float_tile(std::size_t tile_idx, std::uint8_t* out) const {
+  if (kind_ == PackedKind::kF32) {
+    decode_source_tile(tile_idx, reinterpret_cast<float*>(out));
+    return;
+  }
+  for (std::size_t lane = 0; lane < lanes(tile_idx); ++lane) {
+    const std::byte* row = source_.row(tile_idx * kTileRows + lane);
+    for (std::size_t i = 0; i < in_features_; ++i)
+      std::memcpy(out + 2 * (i * kTileRows + lane), row + 2 * i, 2);
+  }
+}
+
+void PackedMatrix::decode_source_tile(std::size_t tile_idx, float* values) const {
+  const quant::QuantFormat* format = quant::find_quant_format(source_.type);
+  VT_CHECK(format != nullptr, "every element type has a decoder");
+  std::vector<float> row(in_features_);
+  if (lanes(tile_idx) < kTileRows) std::fill_n(values, in_features_ * kTileRows, 0.0F);
+  for (std::size_t lane = 0; lane < lanes(tile_idx); ++lane) {
+    format->decode(source_.row(tile_idx * kTileRows + lane), row.data(), in_features_);
+    for (std::size_t i = 0; i < in_features_; ++i)
+      values[i * kTileRows + lane] = row[i];
+  }
+}
+
+}  // namespace vitrine::backends::cpu

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/aligned_buffer.h"
+#include "backends/cpu/packed_layout.h"
+#include "base/thread_pool.h"
+#include "ops/backend.h"
+
+namespace vitrine::backends::cpu {
+
+// A weight as tiles of 16 output rows, each [k / block_k] blocks of its layout, or [k][16] plain elements for the float
+// kinds. kRaw keeps only a view of the file's blocks.
+class PackedMatrix : public ops::Matrix {
+ public:
+  struct Options {
+    ops::MatrixUse use = ops::MatrixUse::kLayer;
+    bool as_float32 = false;  // dequantise everything (the reference path)
+  };
+  PackedMatrix(const tensor::TensorView& weight, const Options& options, base::ThreadPool& pool);
+
+  std::size_t out_features() const override { return out_features_; }
+  std::size_t in_features() const override { return in_features_; }
+  std::size_t size_bytes() const override { return data_.size_bytes(); }
+
+  PackedKind kind() const { return kind_; }
+  ops::MatrixUse use() const { return use_; }
+  std::size_t num_tiles() const { return (out_features_ + kTileRows - 1) / kTileRows; }
+  std::size_t tile_bytes() const { return tile_bytes_; }
+  // Output rows of a tile that exist.
+  std::size_t lanes(std::size_t tile_idx) const;
+  // Not for kRaw.
+  const std::uint8_t* tile(std::size_t tile_idx) const {
+    return data_.as<const std::uint8_t>() + tile_idx * tile_bytes_;
+  }
+
+  // The file's rows of a tile, decoded to [k][16]; rows past the end are zero. Only while the file's memory is valid.
+  void decode_source_tile(std::size_t tile_idx, float* values) const;
+
+  static PackedKind kind_of(tensor::DType type);
+
+ private:
+  void pack_float_tile(std::size_t tile_idx, std::uint8_t* out) const;
+
+  PackedKind kind_;
+  ops::MatrixUse use_;
+  std::size_t out_features_;
+  std::size_t in_features_;
+  std::size_t tile_bytes_ = 0;
+  tensor::TensorView source_;
+  AlignedBuffer data_;
+};
+
+}  // namespace vitrine::backends::cpu
