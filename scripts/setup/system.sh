@@ -66,7 +66,9 @@ install_packages() {
     # Asked for here, in the foreground: the step below has no terminal to ask on.
     sudo -v || die 77 "sudo refused; as root run: $command"
   fi
-  step packages "Installing ${#packages[@]} Debian packages" apt_progress apt_install "${packages[@]}" ||
+  local title="Installing ${#packages[@]} Debian packages"
+  [ "${#packages[@]}" -eq 1 ] && title="Installing Debian's ${packages[0]}"
+  step packages "$title" apt_progress apt_install "${packages[@]}" ||
     die 69 "the packages could not be installed; by hand: $command"
 }
 
