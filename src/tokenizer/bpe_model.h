@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/model.h"
+#include "tokenizer/vocabulary.h"
+
+namespace vitrine::tokenizer {
+
+// What a BPE vocabulary starts from and how it treats what it does not know.
+struct BpeSettings {
+  bool byte_level = false;     // the first symbols are bytes, spelled in the byte alphabet; else characters
+  bool byte_fallback = false;  // an unknown character becomes its byte tokens
+  bool ignore_merges = false;  // a piece that is a token as a whole is taken without merging
+  bool fuse_unknown = false;   // neighbouring unknown characters become one unknown token
+  std::optional<TokenId> unknown;
+};
+
+// Byte-pair encoding, on bytes (GPT-2, Llama 3) or on characters (SentencePiece models, Gemma).
+class BpeModel : public Model {
+ public:
+  // Both references must outlive the model.
+  BpeModel(const Vocabulary& vocabulary, MergeTable merges, const BpeSettings& settings);
+
+  base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
+                            std::vector<Symbol>& out) const override;
+  bool may_cut_before_space(char32_t previous) const override;
+  std::string_view kind() const override { return settings_.byte_level ? "byte-level BPE" : "BPE"; }
+
+  // Names characters that are no pieces by ids beyond the vocabulary, so that merges may still join them (SentencePiece
+  // joins neighbours whenever their joint text is a piece). Unknown characters left over go to byte tokens.
+  void set_extra_characters(FlatMap<TokenId> extra) { extra_ = std::move(extra); }
+  // The code points that some merge joins with a U+2581 on their right.
+  void set_joined_to_space(FlatMap<char> joined);
+
+ private:
+  base::Result<void> append_bytes(std::string_view piece, std::vector<Symbol>& symbols) const;
+  base::Result<void> append_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
+  base::Result<void> append_unknown(std::string_view character, std::vector<Symbol>& symbols) const;
+  base::Result<void> resolve_extra(std::string_view piece, std::vector<Symbol>& symbols) const;
+
+  const Vocabulary& vocabulary_;
+  MergeTable merges_;
+  BpeSettings settings_;
+  std::array<TokenId, 256> byte_ids_{};
+  bool has_all_bytes_ = false;
+  FlatMap<TokenId> characters_;
+  FlatMap<TokenId> extra_;
+  std::optional<FlatMap<char>> joined_to_space_;
+};
+
+// Merges given by name ("left", "right"), in rank order, as files list them.
+struct NamedMerge {
+  std::string_view left, right;
+};
+
+// Resolves one merge; the message of an error says which piece is missing.
+base::Result<void> add_merge(const Vocabulary& vocabulary, NamedMerge merge, std::uint32_t rank, MergeTable& table);
+
+// Collects the code points that some merge joins with a U+2581 on the right: see Model::may_cut_before_space.
+void note_join_to_space(NamedMerge merge, FlatMap<char>& joined);
+
+}  // namespace vitrine::tokenizer

@@ -1,0 +1,86 @@
+#include "tokenizer/byte_alphabet.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+
+#include "tokenizer/utf8.h"
+
+namespace vitrine::tokenizer {
+namespace {
+
+constexpr bool stands_for_itself(unsigned byte) {
+  return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
+}
+
+struct Alphabet {
+  std::array<std::string, 256> spelling;
+  std::array<std::int16_t, 0x144> byte_of;  // by code point, -1 where there is none
+};
+
+// Bytes that are not printable take U+0100 onwards, in order.
+Alphabet make_alphabet() {
+  Alphabet alphabet;
+  alphabet.byte_of.fill(-1);
+  char32_t next_free = 0x100;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const char32_t code_point = stands_for_itself(byte) ? byte : next_free++;
+    append_utf8(alphabet.spelling[byte], code_point);
+    alphabet.byte_of[code_point] = static_cast<std::int16_t>(byte);
+  }
+  return alphabet;
+}
+
+const Alphabet& alphabet() {
+  static const Alphabet instance = make_alphabet();
+  return instance;
+}
+
+int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+}  // namespace
+
+std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
+  const auto& byte_of = alphabet().byte_of;
+  std::string bytes;
+  bytes.reserve(spelling.size());
+  while (!spelling.empty()) {
+    const CodePoint code_point = decode_utf8(spelling);
+    if (!code_point.valid || code_point.value >= byte_of.size() || byte_of[code_point.value] < 0) return std::nullopt;
+    bytes.push_back(static_cast<char>(byte_of[code_point.value]));
+    spelling.remove_prefix(code_point.length);
+  }
+  return bytes;
+}
+
+std::string spelling_of_bytes(std::string_view bytes) {
+  std::string spelling;
+  spelling.reserve(bytes.size() * 2);
+  for (const char byte : bytes)
+    spelling += spelling_of_byte(static_cast<unsigned char>(byte));
+  return spelling;
+}
+
+std::string_view spelling_of_byte(unsigned char byte) {
+  return alphabet().spelling[byte];
+}
+
+std::optional<unsigned char> byte_of_token(std::string_view piece) {
+  if (piece.size() != 6 || !piece.starts_with("<0x") || piece.back() != '>') return std::nullopt;
+  const int high = hex_value(piece[3]);
+  const int low = hex_value(piece[4]);
+  if (high < 0 || low < 0) return std::nullopt;
+  return static_cast<unsigned char>(high * 16 + low);
+}
+
+std::string token_of_byte(unsigned char byte) {
+  return fmt::format("<0x{:02X}>", byte);
+}
+
+}  // namespace vitrine::tokenizer

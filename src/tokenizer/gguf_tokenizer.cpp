@@ -1,0 +1,300 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "tokenizer/bpe_model.h"
+#include "tokenizer/known_patterns.h"
+#include "tokenizer/tokenizer.h"
+#include "tokenizer/utf8.h"
+
+namespace vitrine::tokenizer {
+namespace {
+
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
+
+// tokenizer.ggml.token_type, as the GGUF specification numbers them.
+enum class TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+
+// What a name in tokenizer.ggml.pre stands for: splitter patterns applied one after another, each to the pieces that
+// the one before left, and whether a piece that is a token is taken without merging.
+struct PreRow {
+  std::string_view name;
+  std::array<std::string_view, 3> patterns;
+  bool ignore_merges = false;
+};
+
+constexpr PreRow kPreRows[] = {
+    {"gpt-2", {"gpt2"}},
+    {"phi-2", {"gpt2"}},
+    {"mpt", {"gpt2"}},
+    {"olmo", {"gpt2"}},
+    {"jina-en", {"gpt2"}},
+    {"smollm", {"number", "gpt2"}},
+    {"starcoder", {"number", "gpt2"}},
+    {"refact", {"number", "gpt2"}},
+    {"command-r", {"number", "gpt2"}},
+    {"codeshell", {"number", "gpt2"}},
+    {"exaone", {"number", "gpt2"}},
+    {"minerva-7b", {"number", "gpt2"}},
+    {"llama-bpe", {"llama3"}, true},
+    {"llama-v3", {"llama3"}, true},
+    {"llama3", {"llama3"}, true},
+    {"falcon3", {"llama3"}, true},
+    {"pixtral", {"llama3"}, true},
+    {"lfm2", {"llama3"}, true},
+    {"dbrx", {"llama3"}},
+    {"smaug-bpe", {"llama3"}},
+    {"glm4", {"llama3"}},
+    {"chatglm-bpe", {"llama3"}},
+    {"qwen2", {"qwen2"}},
+    {"deepseek-r1-qwen", {"qwen2"}},
+    {"stablelm2", {"qwen2"}},
+    {"megrez", {"qwen2"}},
+    {"qwen35", {"qwen3.5"}},
+    {"gpt-4o", {"o200k"}},
+    {"llama4", {"o200k"}},
+    {"tekken", {"tekken"}, true},
+    {"deepseek-v3", {"numbers_3", "deepseek_cjk", "deepseek_words"}},
+    {"deepseek-r1", {"numbers_3", "deepseek_cjk", "deepseek_words"}},
+};
+
+base::Error field_error(std::string_view field, std::string_view reason) {
+  return base::bad_file(fmt::format("tokenizer.ggml.{}: {}", field, reason));
+}
+
+TokenType type_of(const GgufVocabulary& source, std::size_t index) {
+  return source.token_types.empty() ? TokenType::kNormal : static_cast<TokenType>(source.token_types[index]);
+}
+
+base::Result<void> check_sizes(const GgufVocabulary& source) {
+  const std::size_t num_tokens = source.tokens.size();
+  if (num_tokens == 0) return field_error("tokens", "is empty");
+  if (num_tokens > static_cast<std::size_t>(Vocabulary::kMaxId)) return field_error("tokens", "has too many elements");
+  if (!source.token_types.empty() && source.token_types.size() != num_tokens) {
+    return field_error("token_type",
+                       fmt::format("has {} elements, there are {} tokens", source.token_types.size(), num_tokens));
+  }
+  const auto check_id = [num_tokens](std::string_view field, std::optional<TokenId> id) -> base::Result<void> {
+    if (!id || (*id >= 0 && static_cast<std::size_t>(*id) < num_tokens)) return {};
+    return field_error(field, fmt::format("id {} is not in 0..{}", *id, num_tokens - 1));
+  };
+  const std::pair<std::string_view, std::optional<TokenId>> fields[] = {
+      {"bos_token_id", source.bos},     {"eos_token_id", source.eos}, {"unknown_token_id", source.unk},
+      {"padding_token_id", source.pad}, {"eot_token_id", source.eot}, {"eom_token_id", source.eom}};
+  for (const auto& [field, id] : fields) {
+    if (auto done = check_id(field, id); !done) return done;
+  }
+  for (const TokenId id : source.eog) {
+    if (auto done = check_id("eog", id); !done) return done;
+  }
+  return {};
+}
+
+// Which tokens the model itself may produce from text; the others are found as they stand, or never.
+bool is_listed(TokenType type) {
+  return type == TokenType::kNormal || type == TokenType::kByte || type == TokenType::kUserDefined;
+}
+
+base::Result<void> add_pieces(const GgufVocabulary& source, Vocabulary& vocabulary) {
+  std::size_t num_bytes = 0;
+  for (const std::string_view token : source.tokens)
+    num_bytes += token.size();
+  vocabulary.reserve(source.tokens.size(), num_bytes);
+  for (std::size_t i = 0; i < source.tokens.size(); ++i) {
+    const auto id = static_cast<TokenId>(i);
+    const auto done = is_listed(type_of(source, i)) ? vocabulary.add(id, source.tokens[i])
+                                                    : vocabulary.add_unlisted(id, source.tokens[i]);
+    if (!done) return field_error("tokens", done.error().message);
+  }
+  return {};
+}
+
+base::Result<void> add_special_tokens(const GgufVocabulary& source, TokenizerParts& parts) {
+  for (std::size_t i = 0; i < source.tokens.size(); ++i) {
+    const TokenType type = type_of(source, i);
+    const bool special = type == TokenType::kControl || type == TokenType::kUnknown;
+    if ((!special && type != TokenType::kUserDefined) || source.tokens[i].empty()) continue;
+    AddedToken token{.id = static_cast<TokenId>(i), .content = std::string(source.tokens[i]), .special = special};
+    if (auto done = add_token(parts, token); !done) {
+      return field_error(fmt::format("tokens[{}]", i), done.error().message);
+    }
+  }
+  return {};
+}
+
+void set_ids(const GgufVocabulary& source, TokenizerParts& parts) {
+  parts.ids.bos = source.bos;
+  parts.ids.eos = source.eos;
+  parts.ids.unk = source.unk;
+  parts.ids.pad = source.pad;
+  parts.ids.end_of_generation = source.eog;
+  for (const auto id : {source.eot, source.eom}) {
+    if (id) parts.ids.end_of_generation.push_back(*id);
+  }
+  complete_end_of_generation(parts);
+}
+
+void set_affixes(const GgufVocabulary& source, bool adds_bos, TokenizerParts& parts) {
+  if (source.bos && source.add_bos.value_or(adds_bos)) parts.prefix_ids = {*source.bos};
+  if (source.eos && source.add_eos.value_or(false)) parts.suffix_ids = {*source.eos};
+}
+
+base::Result<MergeTable> read_merges(const GgufVocabulary& source, const Vocabulary& vocabulary) {
+  MergeTable table(source.merges.size());
+  std::uint32_t rank = 0;
+  for (const std::string_view merge : source.merges) {
+    // A side may itself hold a space in vocabularies that are not byte-level; the first character is never the border.
+    const std::size_t space = merge.empty() ? std::string_view::npos : merge.find(' ', 1);
+    const std::string field = fmt::format("merges[{}]", rank);
+    if (space == std::string_view::npos) return field_error(field, "must be two texts with a space between them");
+    const NamedMerge named{merge.substr(0, space), merge.substr(space + 1)};
+    if (auto done = add_merge(vocabulary, named, rank++, table); !done) return field_error(field, done.error().message);
+  }
+  return table;
+}
+
+base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
+  const auto row = std::ranges::find(kPreRows, source.pre, &PreRow::name);
+  if (row == std::end(kPreRows)) {
+    return field_error("pre", fmt::format("the splitter \"{}\" is not known", source.pre));
+  }
+  TokenizerParts parts;
+  for (const std::string_view pattern : row->patterns) {
+    if (pattern.empty()) continue;
+    parts.pre_tokenizer.add(
+        make_split(make_scan_pattern(known_pattern(pattern).scan), SplitBehavior::kIsolated, false));
+  }
+  if (row->patterns[0] == "qwen2" || row->patterns[0] == "qwen3.5") {
+    parts.normalizer.add(make_unicode_form(UnicodeForm::kNfc));  // the models' own tokenizer.json asks for it
+  }
+  if (auto done = add_pieces(source, *parts.vocabulary); !done) return std::move(done).error();
+  auto merges = read_merges(source, *parts.vocabulary);
+  if (!merges) return std::move(merges).error();
+  const BpeSettings settings{.byte_level = true, .ignore_merges = row->ignore_merges, .unknown = source.unk};
+  parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
+  parts.decode_rules.byte_level = true;
+  if (auto done = add_special_tokens(source, parts); !done) return std::move(done).error();
+  set_affixes(source, row->ignore_merges, parts);
+  return parts;
+}
+
+// SentencePiece BPE has no list of merges: two neighbours merge if their joint text is a piece, the piece with the
+// highest score first. This writes the rule out as a table. Characters that occur in pieces but are none themselves get
+// ids beyond the vocabulary, for they can be merged all the same.
+class ScoredMerges {
+ public:
+  ScoredMerges(const GgufVocabulary& source, const Vocabulary& vocabulary)
+      : source_(source), vocabulary_(vocabulary), table_(source.tokens.size() * 2) {
+    rank_scores();
+    for (std::size_t i = 0; i < source.tokens.size(); ++i) {
+      const TokenType type = type_of(source, i);
+      if (type == TokenType::kNormal || type == TokenType::kUserDefined) add_splits_of(static_cast<TokenId>(i));
+    }
+  }
+
+  MergeTable take_table() { return std::move(table_); }
+  FlatMap<TokenId> take_extra_characters() { return std::move(extra_); }
+  FlatMap<char> take_joined_to_space() { return std::move(joined_to_space_); }
+
+ private:
+  // Equal scores share a rank: among them the leftmost pair merges first.
+  void rank_scores() {
+    std::vector<float> distinct(source_.scores);
+    std::ranges::sort(distinct, std::greater<>());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+    ranks_.reserve(source_.scores.size());
+    for (const float score : source_.scores) {
+      const auto at = std::ranges::lower_bound(distinct, score, std::greater<>());
+      ranks_.push_back(static_cast<std::uint32_t>(at - distinct.begin()));
+    }
+  }
+
+  void add_splits_of(TokenId id) {
+    const std::string_view piece = vocabulary_.piece(id);
+    if (!is_valid_utf8(piece)) return;
+    const std::uint32_t rank = ranks_[static_cast<std::size_t>(id)];
+    for (std::size_t at = piece.empty() ? 0 : utf8_length(piece[0]); at < piece.size(); at += utf8_length(piece[at])) {
+      const NamedMerge merge{piece.substr(0, at), piece.substr(at)};
+      const auto left = symbol_of(merge.left);
+      if (!left) continue;
+      const auto right = symbol_of(merge.right);
+      if (!right) continue;
+      table_.insert(*left, *right, {rank, id});
+      note_join_to_space(merge, joined_to_space_);
+    }
+  }
+
+  std::optional<TokenId> symbol_of(std::string_view text) {
+    if (const auto id = vocabulary_.find(text)) return id;
+    if (text.size() > 4 || text.size() != utf8_length(text[0])) return std::nullopt;
+    const auto fresh = static_cast<TokenId>(vocabulary_.size() + extra_.size());
+    return extra_.insert(decode_utf8(text).value, fresh);
+  }
+
+  const GgufVocabulary& source_;
+  const Vocabulary& vocabulary_;
+  MergeTable table_;
+  std::vector<std::uint32_t> ranks_;
+  FlatMap<TokenId> extra_;
+  FlatMap<char> joined_to_space_;
+};
+
+void add_sentencepiece_text_rules(const GgufVocabulary& source, TokenizerParts& parts) {
+  const bool adds_prefix = source.add_space_prefix.value_or(true);
+  if (source.remove_extra_whitespaces.value_or(false)) parts.normalizer.add(make_collapse_spaces());
+  if (adds_prefix) parts.normalizer.add(make_prepend(std::string(kSpaceMark)));
+  parts.normalizer.add(make_replace(make_literal_pattern(" "), std::string(kSpaceMark)));
+  parts.replaces_single_bytes = true;
+  DecodeRules& rules = parts.decode_rules;
+  rules.byte_fallback = true;
+  rules.bad_bytes = DecodeRules::BadBytes::kSingleBytes;
+  rules.replacements.push_back({std::string(kSpaceMark), " "});
+  if (adds_prefix) {
+    rules.strip_text.assign(1, ' ');
+    rules.strip_count = 1;
+  }
+}
+
+base::Result<TokenizerParts> read_sentencepiece(const GgufVocabulary& source) {
+  if (source.scores.size() != source.tokens.size()) {
+    return field_error("scores",
+                       fmt::format("has {} elements, there are {} tokens", source.scores.size(), source.tokens.size()));
+  }
+  if (!std::ranges::all_of(source.scores, [](float score) { return std::isfinite(score); })) {
+    return field_error("scores", "holds a number that is not finite");
+  }
+  TokenizerParts parts;
+  add_sentencepiece_text_rules(source, parts);
+  if (auto done = add_pieces(source, *parts.vocabulary); !done) return std::move(done).error();
+  ScoredMerges merges(source, *parts.vocabulary);
+  const BpeSettings settings{.byte_fallback = true, .fuse_unknown = true, .unknown = source.unk};
+  auto model = std::make_unique<BpeModel>(*parts.vocabulary, merges.take_table(), settings);
+  model->set_extra_characters(merges.take_extra_characters());
+  model->set_joined_to_space(merges.take_joined_to_space());
+  parts.model = std::move(model);
+  if (auto done = add_special_tokens(source, parts); !done) return std::move(done).error();
+  set_affixes(source, true, parts);
+  return parts;
+}
+
+base::Result<TokenizerParts> read_parts(const GgufVocabulary& source) {
+  if (source.model == "gpt2") return read_byte_level(source);
+  if (source.model == "llama") return read_sentencepiece(source);
+  return field_error("model", fmt::format("the tokenizer \"{}\" is not supported", source.model));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Tokenizer>> Tokenizer::from_gguf(const GgufVocabulary& vocabulary) {
+  if (auto done = check_sizes(vocabulary); !done) return std::move(done).error();
+  auto parts = read_parts(vocabulary);
+  if (!parts) return std::move(parts).error();
+  set_ids(vocabulary, *parts);
+  return std::make_unique<Tokenizer>(std::move(parts).value());
+}
+
+}  // namespace vitrine::tokenizer

@@ -1,0 +1,265 @@
+#include "tokenizer/json_components.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "tokenizer/known_patterns.h"
+
+namespace vitrine::tokenizer {
+namespace {
+
+std::unique_ptr<Pattern> read_pattern(const JsonNode& node) {
+  if (node.has("String")) return make_literal_pattern(node.at("String").string());
+  const JsonNode regex = node.at("Regex");
+  auto pattern = make_regex_pattern(regex.string());
+  if (!pattern) regex.fail(pattern.error().message);
+  return std::move(pattern).value();
+}
+
+std::unique_ptr<Pattern> known(std::string_view name) {
+  return make_scan_pattern(known_pattern(name).scan);
+}
+
+SplitBehavior read_behavior(const JsonNode& node) {
+  const std::string name = node.string();
+  if (name == "Removed") return SplitBehavior::kRemoved;
+  if (name == "Isolated") return SplitBehavior::kIsolated;
+  if (name == "MergedWithPrevious") return SplitBehavior::kMergedWithPrevious;
+  if (name == "MergedWithNext") return SplitBehavior::kMergedWithNext;
+  if (name == "Contiguous") return SplitBehavior::kContiguous;
+  node.fail(fmt::format("\"{}\" is not a split behavior", name));
+}
+
+std::string read_replacement(const JsonNode& node) {
+  return node.string_or("replacement", "\xE2\x96\x81");
+}
+
+PrependScheme read_prepend_scheme(const JsonNode& node) {
+  if (!node.has("prepend_scheme")) {
+    return node.boolean_or("add_prefix_space", true) ? PrependScheme::kAlways : PrependScheme::kNever;
+  }
+  const JsonNode scheme = node.at("prepend_scheme");
+  const std::string name = scheme.string();
+  if (name == "always") return PrependScheme::kAlways;
+  if (name == "first") return PrependScheme::kFirst;
+  if (name == "never") return PrependScheme::kNever;
+  scheme.fail(fmt::format("\"{}\" is not a prepend scheme", name));
+}
+
+// Answers whether the step was ByteLevel.
+bool read_pre_tokenizer_step(const JsonNode& node, PreTokenizer& out) {
+  const std::string type = node.type();
+  const auto add_split = [&out](std::string_view pattern, SplitBehavior behavior, bool invert) {
+    out.add(make_split(known(pattern), behavior, invert));
+  };
+  if (type == "ByteLevel") {
+    if (node.boolean_or("add_prefix_space", true)) out.add(make_prefix_space());
+    if (node.boolean_or("use_regex", true)) add_split("gpt2", SplitBehavior::kIsolated, false);
+    return true;
+  }
+  if (type == "Split") {
+    out.add(make_split(read_pattern(node.at("pattern")), read_behavior(node.at("behavior")),
+                       node.boolean_or("invert", false)));
+  } else if (type == "Digits") {
+    const bool individual = node.boolean_or("individual_digits", false);
+    add_split(individual ? "number" : "numbers", SplitBehavior::kIsolated, false);
+  } else if (type == "Metaspace") {
+    out.add(make_metaspace(read_replacement(node), read_prepend_scheme(node), node.boolean_or("split", true)));
+  } else if (type == "Whitespace") {
+    add_split("words", SplitBehavior::kRemoved, true);
+  } else if (type == "WhitespaceSplit") {
+    add_split("space", SplitBehavior::kRemoved, false);
+  } else if (type == "Punctuation") {
+    add_split("punctuation", node.has("behavior") ? read_behavior(node.at("behavior")) : SplitBehavior::kIsolated,
+              false);
+  } else {
+    node.refuse_type();
+  }
+  return false;
+}
+
+void read_template(const JsonNode& node, TokenizerParts& parts) {
+  const JsonNode pieces = node.at("single");
+  std::vector<TokenId> before, after;
+  bool seen_text = false;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const JsonNode piece = pieces.at(i);
+    if (piece.has("Sequence")) {
+      seen_text = true;
+      continue;
+    }
+    const std::string name = piece.at("SpecialToken").at("id").string();
+    const JsonNode ids = node.at("special_tokens").at(name).at("ids");
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      const std::int64_t id = ids.at(k).integer();
+      if (id < 0 || id > Vocabulary::kMaxId) ids.at(k).fail("is not a token id");
+      (seen_text ? after : before).push_back(static_cast<TokenId>(id));
+    }
+  }
+  parts.prefix_ids.insert(parts.prefix_ids.begin(), before.begin(), before.end());
+  parts.suffix_ids.insert(parts.suffix_ids.end(), after.begin(), after.end());
+}
+
+TokenId read_token_pair(const JsonNode& node) {
+  const std::int64_t id = node.at(1).integer();
+  if (id < 0 || id > Vocabulary::kMaxId) node.at(1).fail("is not a token id");
+  return static_cast<TokenId>(id);
+}
+
+void read_decoder_step(const JsonNode& node, DecodeRules& rules) {
+  const std::string type = node.type();
+  if (type == "ByteLevel") {
+    rules.byte_level = true;
+  } else if (type == "ByteFallback") {
+    rules.byte_fallback = true;
+    rules.bad_bytes = DecodeRules::BadBytes::kWholeRun;
+  } else if (type == "Replace") {
+    const JsonNode pattern = node.at("pattern");
+    if (!pattern.has("String")) pattern.fail("a decoder can replace a \"String\" only");
+    const std::string from = pattern.at("String").string();
+    if (!from.empty()) rules.replacements.push_back({from, node.at("content").string()});
+  } else if (type == "Metaspace") {
+    rules.replacements.push_back({read_replacement(node), " "});
+    if (read_prepend_scheme(node) == PrependScheme::kNever) return;
+    rules.strip_text.assign(1, ' ');
+    rules.strip_count = 1;
+  } else if (type == "Strip") {
+    if (node.at("stop").integer() != 0) node.at("stop").fail("only 0 is supported");
+    const std::int64_t count = node.at("start").integer();
+    if (count < 0 || count > 1024) node.at("start").fail("must be in 0..1024");
+    rules.strip_text = node.at("content").string();
+    if (rules.strip_text.empty()) node.at("content").fail("is empty");
+    rules.strip_count = static_cast<std::size_t>(count);
+  } else {
+    node.refuse_type();
+  }
+}
+
+void read_decoder_sequence(const JsonNode& steps, DecodeRules& rules) {
+  bool is_fused = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const JsonNode step = steps.at(i);
+    const std::string type = step.type();
+    // Before Fuse, Strip works on every piece; the others on the whole text after it.
+    if (type == "Strip" && !is_fused) step.fail("Strip is supported behind Fuse only");
+    if (type != "Strip" && type != "Fuse" && is_fused) step.fail("only Strip is supported behind Fuse");
+    if (type == "Fuse") {
+      is_fused = true;
+    } else {
+      read_decoder_step(step, rules);
+    }
+  }
+}
+
+void read_added_token(const JsonNode& node, TokenizerParts& parts) {
+  const std::int64_t id = node.at("id").integer();
+  if (id < 0 || id > Vocabulary::kMaxId) node.at("id").fail(fmt::format("must be in 0..{}", Vocabulary::kMaxId));
+  AddedToken token{.id = static_cast<TokenId>(id), .content = node.at("content").string()};
+  token.special = node.boolean_or("special", false);
+  token.single_word = node.boolean_or("single_word", false);
+  token.lstrip = node.boolean_or("lstrip", false);
+  token.rstrip = node.boolean_or("rstrip", false);
+  token.normalized = node.boolean_or("normalized", !token.special);
+  if (auto done = add_token(parts, token); !done) node.fail(done.error().message);
+}
+
+std::optional<TokenId> read_special_id(const JsonNode& config, std::string_view name, const TokenizerParts& parts) {
+  if (!config.has(name)) return std::nullopt;
+  const JsonNode node = config.at(name);
+  const std::string content = node.value().is_object() ? node.at("content").string() : node.string();
+  const auto added = parts.added_ids.find(content);
+  return added != parts.added_ids.end() ? added->second : parts.vocabulary->find(content);
+}
+
+void read_normalizer_step(const JsonNode& node, Normalizer& normalizer) {
+  const std::string type = node.type();
+  if (type == "Replace") {
+    normalizer.add(make_replace(read_pattern(node.at("pattern")), node.at("content").string()));
+  } else if (type == "Prepend") {
+    normalizer.add(make_prepend(node.at("prepend").string()));
+  } else if (type == "NFC") {
+    normalizer.add(make_unicode_form(UnicodeForm::kNfc));
+  } else if (type == "NFD") {
+    normalizer.add(make_unicode_form(UnicodeForm::kNfd));
+  } else if (type == "NFKC") {
+    normalizer.add(make_unicode_form(UnicodeForm::kNfkc));
+  } else if (type == "NFKD") {
+    normalizer.add(make_unicode_form(UnicodeForm::kNfkd));
+  } else if (type == "Lowercase") {
+    normalizer.add(make_lowercase());
+  } else if (type == "Strip") {
+    normalizer.add(make_strip(node.boolean_or("strip_left", true), node.boolean_or("strip_right", true)));
+  } else if (type == "StripAccents") {
+    normalizer.add(make_strip_accents());
+  } else {
+    node.refuse_type();
+  }
+}
+
+}  // namespace
+
+void read_normalizer(const JsonNode& node, Normalizer& normalizer) {
+  if (node.is_null()) return;
+  if (node.type() != "Sequence") return read_normalizer_step(node, normalizer);
+  const JsonNode steps = node.at("normalizers");
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    read_normalizer(steps.at(i), normalizer);
+}
+
+bool read_pre_tokenizer(const JsonNode& node, PreTokenizer& pre_tokenizer) {
+  if (node.is_null()) return false;
+  if (node.type() != "Sequence") return read_pre_tokenizer_step(node, pre_tokenizer);
+  const JsonNode steps = node.at("pretokenizers");
+  bool byte_level = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (byte_level) steps.at(i).fail("a step behind ByteLevel is not supported");
+    byte_level = read_pre_tokenizer(steps.at(i), pre_tokenizer);
+  }
+  return byte_level;
+}
+
+void read_decoder(const JsonNode& node, DecodeRules& rules) {
+  if (node.is_null()) {
+    rules.separator.assign(1, ' ');
+  } else if (node.type() == "Sequence") {
+    read_decoder_sequence(node.at("decoders"), rules);
+  } else if (node.type() == "Strip") {
+    node.fail("Strip is supported behind Fuse only");
+  } else if (node.type() != "Fuse") {
+    read_decoder_step(node, rules);
+  }
+}
+
+void read_post_processor(const JsonNode& node, TokenizerParts& parts) {
+  if (node.is_null()) return;
+  const std::string type = node.type();
+  if (type == "Sequence") {
+    const JsonNode steps = node.at("processors");
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      read_post_processor(steps.at(i), parts);
+  } else if (type == "TemplateProcessing") {
+    read_template(node, parts);
+  } else if (type == "BertProcessing" || type == "RobertaProcessing") {
+    parts.prefix_ids.insert(parts.prefix_ids.begin(), read_token_pair(node.at("cls")));
+    parts.suffix_ids.push_back(read_token_pair(node.at("sep")));
+  } else if (type != "ByteLevel") {  // ByteLevel changes offsets only
+    node.refuse_type();
+  }
+}
+
+void read_added_tokens(const JsonNode& node, TokenizerParts& parts) {
+  if (node.is_null()) return;
+  for (std::size_t i = 0; i < node.size(); ++i)
+    read_added_token(node.at(i), parts);
+}
+
+void read_special_ids(const JsonNode& config, TokenizerParts& parts) {
+  parts.ids.bos = read_special_id(config, "bos_token", parts);
+  parts.ids.eos = read_special_id(config, "eos_token", parts);
+  parts.ids.unk = read_special_id(config, "unk_token", parts);
+  parts.ids.pad = read_special_id(config, "pad_token", parts);
+}
+
+}  // namespace vitrine::tokenizer

@@ -1,0 +1,320 @@
+#include "tokenizer/known_patterns.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/check.h"
+#include "tokenizer/unicode.h"
+#include "tokenizer/utf8.h"
+
+namespace vitrine::tokenizer {
+namespace {
+
+// A text read by position. Every matcher below takes the position where a match may begin and answers where it ends;
+// an answer equal to the position means that there is none.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  std::size_t size() const { return text_.size(); }
+  bool at_end(std::size_t pos) const { return pos >= text_.size(); }
+  char byte(std::size_t pos) const { return pos < text_.size() ? text_[pos] : '\0'; }
+  char32_t at(std::size_t pos, std::size_t& length) const { return decode_valid_utf8(text_.data() + pos, length); }
+  std::size_t after(std::size_t pos) const { return pos + utf8_length(text_[pos]); }
+
+  template <typename Predicate>
+  bool is(std::size_t pos, Predicate predicate) const {
+    std::size_t length = 0;
+    return pos < text_.size() && predicate(at(pos, length));
+  }
+
+  // The end of the run, from `pos` on, of characters that satisfy the predicate.
+  template <typename Predicate>
+  std::size_t skip(std::size_t pos, Predicate predicate) const {
+    std::size_t length = 0;
+    while (pos < text_.size() && predicate(at(pos, length)))
+      pos += length;
+    return pos;
+  }
+
+  std::size_t before(std::size_t pos) const {
+    do
+      --pos;
+    while (pos > 0 && is_continuation(text_[pos]));
+    return pos;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+bool is_newline(char32_t cp) {
+  return cp == '\r' || cp == '\n';
+}
+bool is_letter_or_mark(char32_t cp) {
+  return is_letter(cp) || is_mark(cp);
+}
+// [^\s\p{L}\p{N}]
+bool is_other(char32_t cp) {
+  return !is_space(cp) && !is_letter(cp) && !is_number(cp);
+}
+bool is_other_than_mark(char32_t cp) {
+  return is_other(cp) && !is_mark(cp);
+}
+bool is_punctuation_or_symbol(char32_t cp) {
+  return is_punctuation(cp) || is_symbol(cp);
+}
+bool is_ascii_punctuation(char32_t cp) {
+  return (cp >= '!' && cp <= '/') || (cp >= ':' && cp <= '@') || (cp >= '[' && cp <= '`') || (cp >= '{' && cp <= '~');
+}
+bool is_ascii_letter(char32_t cp) {
+  return (cp >= 'A' && cp <= 'Z') || (cp >= 'a' && cp <= 'z');
+}
+bool is_any_punctuation(char32_t cp) {
+  return is_ascii_punctuation(cp) || is_punctuation(cp);
+}
+
+enum class Contractions { kNone, kLowerCase, kAnyCase };
+
+// 's|'t|'re|'ve|'m|'ll|'d
+template <Contractions kKind>
+std::size_t match_contraction(const Scanner& scanner, std::size_t pos) {
+  if (kKind == Contractions::kNone || scanner.byte(pos) != '\'') return pos;
+  const auto fold = [](char c) {
+    return kKind == Contractions::kAnyCase && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  const char first = fold(scanner.byte(pos + 1));
+  const char second = fold(scanner.byte(pos + 2));
+  if (first == 's' || first == 't' || first == 'm' || first == 'd') return pos + 2;
+  if ((first == 'r' || first == 'v') && second == 'e') return pos + 3;
+  if (first == 'l' && second == 'l') return pos + 3;
+  // U+017F, the long s, folds to s.
+  if (kKind == Contractions::kAnyCase && first == '\xC5' && second == '\xBF') return pos + 3;
+  return pos;
+}
+
+// PREFIX?CLASS+ with PREFIX one space.
+template <typename Predicate>
+std::size_t match_spaced_run(const Scanner& scanner, std::size_t pos, Predicate predicate) {
+  const std::size_t start = scanner.byte(pos) == ' ' ? pos + 1 : pos;
+  const std::size_t end = scanner.skip(start, predicate);
+  return end > start ? end : pos;
+}
+
+// \s*[\r\n]+ : to the last line end of the white space.
+std::size_t match_lines(const Scanner& scanner, std::size_t pos) {
+  std::size_t end = pos;
+  std::size_t length = 0;
+  for (std::size_t i = pos; !scanner.at_end(i); i += length) {
+    const char32_t cp = scanner.at(i, length);
+    if (!is_space(cp)) break;
+    if (is_newline(cp)) end = i + length;
+  }
+  return end;
+}
+
+// \s+(?!\S)|\s+ : all of the white space, but its last character is left to a word that follows.
+std::size_t match_space(const Scanner& scanner, std::size_t pos) {
+  const std::size_t end = scanner.skip(pos, is_space);
+  if (end == pos || scanner.at_end(end)) return end;
+  const std::size_t last = scanner.before(end);
+  return last > pos ? last : end;
+}
+
+// \p{N}{1,kMax}; kMax 0 is without limit.
+template <int kMax>
+std::size_t match_number(const Scanner& scanner, std::size_t pos) {
+  std::size_t length = 0;
+  for (int i = 0; (kMax == 0 || i < kMax) && !scanner.at_end(pos) && is_number(scanner.at(pos, length)); ++i) {
+    pos += length;
+  }
+  return pos;
+}
+
+// GPT-2: letters, digits and the rest, each with at most one space before it.
+std::size_t match_gpt2(const Scanner& scanner, std::size_t pos) {
+  std::size_t end = match_contraction<Contractions::kLowerCase>(scanner, pos);
+  if (end == pos) end = match_spaced_run(scanner, pos, is_letter);
+  if (end == pos) end = match_spaced_run(scanner, pos, is_number);
+  if (end == pos) end = match_spaced_run(scanner, pos, is_other);
+  return end != pos ? end : match_space(scanner, pos);
+}
+
+// [^\r\n\p{L}\p{N}]?LETTER+
+template <typename Predicate>
+std::size_t match_prefixed_word(const Scanner& scanner, std::size_t pos, Predicate is_word_letter) {
+  const auto is_prefix = [](char32_t cp) { return !is_newline(cp) && !is_letter(cp) && !is_number(cp); };
+  if (scanner.is(pos, is_prefix)) {
+    const std::size_t start = scanner.after(pos);
+    const std::size_t end = scanner.skip(start, is_word_letter);
+    if (end > start) return end;
+  }
+  return scanner.skip(pos, is_word_letter);
+}
+
+// ` ?OTHER+` and the line ends (with kSlash also slashes) that follow.
+template <bool kSlash, typename Predicate>
+std::size_t match_others(const Scanner& scanner, std::size_t pos, Predicate predicate) {
+  const std::size_t end = match_spaced_run(scanner, pos, predicate);
+  if (end == pos) return pos;
+  return scanner.skip(end, [](char32_t cp) { return is_newline(cp) || (kSlash && cp == '/'); });
+}
+
+std::size_t match_white_space(const Scanner& scanner, std::size_t pos) {
+  const std::size_t end = match_lines(scanner, pos);
+  return end != pos ? end : match_space(scanner, pos);
+}
+
+// Llama 3 (numbers of up to three digits), Qwen 2 (single digits), Qwen 3.5 (marks belong to words).
+template <int kMaxDigits, bool kMarks>
+std::size_t match_llama3(const Scanner& scanner, std::size_t pos) {
+  std::size_t end = match_contraction<Contractions::kAnyCase>(scanner, pos);
+  if (end == pos) end = match_prefixed_word(scanner, pos, kMarks ? is_letter_or_mark : is_letter);
+  if (end == pos) end = match_number<kMaxDigits>(scanner, pos);
+  if (end == pos) end = match_others<false>(scanner, pos, kMarks ? is_other_than_mark : is_other);
+  return end != pos ? end : match_white_space(scanner, pos);
+}
+
+// [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and [\p{Ll}\p{Lm}\p{Lo}\p{M}]
+bool is_upper_like(char32_t cp) {
+  return is_letter_or_mark(cp) && category(cp) != Category::kLl;
+}
+bool is_lower_like(char32_t cp) {
+  return is_letter_or_mark(cp) && category(cp) != Category::kLu && category(cp) != Category::kLt;
+}
+
+// UPPER*LOWER+ : the upper run gives back what LOWER needs, at most down to its last character that is both.
+std::size_t match_lower_word(const Scanner& scanner, std::size_t pos) {
+  const std::size_t upper_end = scanner.skip(pos, is_upper_like);
+  const std::size_t end = scanner.skip(upper_end, is_lower_like);
+  if (end > upper_end) return end;
+  for (std::size_t i = upper_end; i > pos;) {
+    const std::size_t start = scanner.before(i);
+    if (scanner.is(start, is_lower_like)) return i;
+    i = start;
+  }
+  return pos;
+}
+
+// UPPER+LOWER*
+std::size_t match_upper_word(const Scanner& scanner, std::size_t pos) {
+  const std::size_t upper_end = scanner.skip(pos, is_upper_like);
+  return upper_end == pos ? pos : scanner.skip(upper_end, is_lower_like);
+}
+
+using WordMatcher = std::size_t (*)(const Scanner&, std::size_t);
+
+std::size_t match_cased_word(const Scanner& scanner, std::size_t pos, WordMatcher match_word) {
+  const auto is_prefix = [](char32_t cp) { return !is_newline(cp) && !is_letter(cp) && !is_number(cp); };
+  if (scanner.is(pos, is_prefix)) {
+    const std::size_t start = scanner.after(pos);
+    const std::size_t end = match_word(scanner, start);
+    if (end > start) return end;
+  }
+  return match_word(scanner, pos);
+}
+
+// GPT-4o (o200k) and Mistral's Tekken: words split where lower case turns into upper case.
+template <Contractions kContractions, int kMaxDigits>
+std::size_t match_o200k(const Scanner& scanner, std::size_t pos) {
+  std::size_t end = match_cased_word(scanner, pos, match_lower_word);
+  if (end == pos) end = match_cased_word(scanner, pos, match_upper_word);
+  if (end != pos) return match_contraction<kContractions>(scanner, end);
+  end = match_number<kMaxDigits>(scanner, pos);
+  if (end == pos) end = match_others<true>(scanner, pos, is_other);
+  return end != pos ? end : match_white_space(scanner, pos);
+}
+
+// The last of DeepSeek V3's three patterns.
+std::size_t match_deepseek_words(const Scanner& scanner, std::size_t pos) {
+  if (scanner.is(pos, is_ascii_punctuation)) {
+    const std::size_t end = scanner.skip(pos + 1, is_ascii_letter);
+    if (end > pos + 1) return end;
+  }
+  const auto is_prefix = [](char32_t cp) { return !is_newline(cp) && !is_letter(cp) && !is_punctuation_or_symbol(cp); };
+  std::size_t start = scanner.is(pos, is_prefix) ? scanner.after(pos) : pos;
+  std::size_t end = scanner.skip(start, is_letter_or_mark);
+  if (end > start) return end;
+  end = scanner.skip(pos, is_letter_or_mark);
+  if (end == pos) end = match_others<false>(scanner, pos, is_punctuation_or_symbol);
+  return end != pos ? end : match_white_space(scanner, pos);
+}
+
+bool is_deepseek_cjk(char32_t cp) {
+  return (cp >= 0x4E00 && cp <= 0x9FA5) || (cp >= 0x3040 && cp <= 0x30FF);
+}
+
+template <bool (*kPredicate)(char32_t)>
+std::size_t match_run(const Scanner& scanner, std::size_t pos) {
+  return scanner.skip(pos, kPredicate);
+}
+
+template <bool (*kPredicate)(char32_t)>
+std::size_t match_one(const Scanner& scanner, std::size_t pos) {
+  return scanner.is(pos, kPredicate) ? scanner.after(pos) : pos;
+}
+
+// \w+|[^\w\s]+
+std::size_t match_word_or_rest(const Scanner& scanner, std::size_t pos) {
+  const std::size_t end = scanner.skip(pos, is_word);
+  return end != pos ? end : scanner.skip(pos, [](char32_t cp) { return !is_word(cp) && !is_space(cp); });
+}
+
+template <std::size_t (*kMatch)(const Scanner&, std::size_t)>
+void scan(std::string_view text, std::vector<Range>& matches) {
+  const Scanner scanner(text);
+  std::size_t pos = 0;
+  while (pos < text.size()) {
+    const std::size_t end = kMatch(scanner, pos);
+    if (end == pos) {
+      pos = scanner.after(pos);
+      continue;
+    }
+    matches.push_back({static_cast<std::uint32_t>(pos), static_cast<std::uint32_t>(end)});
+    pos = end;
+  }
+}
+
+constexpr KnownPattern kPatterns[] = {
+    {"gpt2", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", scan<match_gpt2>},
+    {"llama3",
+     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     scan<match_llama3<3, false>>},
+    {"qwen2",
+     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     scan<match_llama3<1, false>>},
+    {"qwen3.5",
+     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     scan<match_llama3<1, true>>},
+    {"o200k",
+     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     scan<match_o200k<Contractions::kAnyCase, 3>>},
+    {"tekken",
+     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     scan<match_o200k<Contractions::kNone, 1>>},
+    {"deepseek_words",
+     "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
+     " ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
+     scan<match_deepseek_words>},
+    {"deepseek_cjk", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", scan<match_run<is_deepseek_cjk>>},
+    {"numbers_3", R"(\p{N}{1,3})", scan<match_number<3>>},
+    {"numbers", R"(\p{N}+)", scan<match_number<0>>},
+    {"number", R"(\p{N})", scan<match_number<1>>},
+    {"words", R"(\w+|[^\w\s]+)", scan<match_word_or_rest>},
+    {"space", R"(\s)", scan<match_one<is_space>>},
+    {"punctuation", R"([!-/:-@\[-`{-~\p{P}])", scan<match_one<is_any_punctuation>>},
+};
+
+}  // namespace
+
+std::span<const KnownPattern> known_patterns() {
+  return kPatterns;
+}
+
+const KnownPattern& known_pattern(std::string_view name) {
+  const auto found = std::ranges::find(kPatterns, name, &KnownPattern::name);
+  VT_CHECK(found != std::end(kPatterns), "unknown pattern name");
+  return *found;
+}
+
+}  // namespace vitrine::tokenizer

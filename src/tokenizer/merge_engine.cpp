@@ -1,0 +1,164 @@
+#include "tokenizer/merge_engine.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace vitrine::tokenizer {
+namespace {
+
+// Up to here the scans are faster than the bookkeeping of the buckets.
+constexpr std::size_t kMaxScanned = 64;
+constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+Merge merge_of(const MergeTable& merges, const Symbol& left, const Symbol& right) {
+  const Merge* merge = merges.find(left.id, right.id);
+  return merge != nullptr ? *merge : Merge{};
+}
+
+// The candidate pairs of one rank, by the position of their left symbol. Nearly all arrive in increasing order.
+class Bucket {
+ public:
+  void add(std::uint32_t position) {
+    if (in_order_.empty() || position >= in_order_.back()) return in_order_.push_back(position);
+    late_.push_back(position);
+    std::push_heap(late_.begin(), late_.end(), std::greater<>());
+  }
+
+  bool empty() const { return cursor_ == in_order_.size() && late_.empty(); }
+
+  std::uint32_t take_leftmost() {
+    const bool late_first = cursor_ == in_order_.size() || (!late_.empty() && late_.front() < in_order_[cursor_]);
+    if (!late_first) return in_order_[cursor_++];
+    std::pop_heap(late_.begin(), late_.end(), std::greater<>());
+    const std::uint32_t position = late_.back();
+    late_.pop_back();
+    return position;
+  }
+
+  bool waits_in_heap = false;
+
+ private:
+  std::vector<std::uint32_t> in_order_;
+  std::size_t cursor_ = 0;
+  std::vector<std::uint32_t> late_;  // a heap
+};
+
+// Merging of one long piece. The symbols are a linked list over their array; every candidate pair waits in the bucket
+// of its rank. Ranks are taken in increasing order from a heap that holds each rank once. A candidate that an earlier
+// merge undid is known by its symbol's pair having another rank now.
+class RankBuckets {
+ public:
+  RankBuckets(const MergeTable& merges, std::vector<Symbol>& symbols) : merges_(merges), symbols_(symbols) {
+    const auto num_symbols = static_cast<std::uint32_t>(symbols.size());
+    next_.resize(num_symbols);
+    previous_.resize(num_symbols);
+    pair_.resize(num_symbols);
+    for (std::uint32_t i = 0; i < num_symbols; ++i) {
+      next_[i] = i + 1 < num_symbols ? i + 1 : kNone;
+      previous_[i] = i > 0 ? i - 1 : kNone;
+    }
+    for (std::uint32_t i = 0; i < num_symbols; ++i)
+      find_pair(i);
+  }
+
+  void run() {
+    while (!ranks_.empty()) {
+      std::pop_heap(ranks_.begin(), ranks_.end(), std::greater<>());
+      const std::uint32_t rank = ranks_.back();
+      ranks_.pop_back();
+      work_off(rank, bucket_index(rank));
+    }
+    compact();
+  }
+
+ private:
+  void find_pair(std::uint32_t left) {
+    pair_[left] = next_[left] == kNone ? Merge{} : merge_of(merges_, symbols_[left], symbols_[next_[left]]);
+    if (pair_[left].merged < 0) return;
+    Bucket& bucket = buckets_[bucket_index(pair_[left].rank)];
+    bucket.add(left);
+    if (!bucket.waits_in_heap) put_in_heap(pair_[left].rank, bucket);
+  }
+
+  void put_in_heap(std::uint32_t rank, Bucket& bucket) {
+    bucket.waits_in_heap = true;
+    ranks_.push_back(rank);
+    std::push_heap(ranks_.begin(), ranks_.end(), std::greater<>());
+  }
+
+  std::uint32_t bucket_index(std::uint32_t rank) {
+    if (rank == last_rank_) return last_bucket_;
+    const auto fresh = static_cast<std::uint32_t>(buckets_.size());
+    last_bucket_ = bucket_of_rank_.insert(rank, fresh);
+    last_rank_ = rank;
+    if (last_bucket_ == fresh) buckets_.emplace_back();
+    return last_bucket_;
+  }
+
+  void work_off(std::uint32_t rank, std::uint32_t index) {
+    while (!buckets_[index].empty()) {
+      const bool earlier_pair_appeared = !ranks_.empty() && ranks_.front() < rank;
+      if (earlier_pair_appeared) return put_in_heap(rank, buckets_[index]);
+      const std::uint32_t position = buckets_[index].take_leftmost();
+      if (pair_[position].merged >= 0 && pair_[position].rank == rank) merge_at(position);
+    }
+    buckets_[index].waits_in_heap = false;
+  }
+
+  void merge_at(std::uint32_t left) {
+    const std::uint32_t right = next_[left];
+    symbols_[left] = {pair_[left].merged, symbols_[left].length + symbols_[right].length};
+    next_[left] = next_[right];
+    if (next_[right] != kNone) previous_[next_[right]] = left;
+    pair_[right] = {};
+    if (previous_[left] != kNone) find_pair(previous_[left]);
+    find_pair(left);
+  }
+
+  void compact() {
+    std::size_t num_kept = 0;
+    for (std::uint32_t i = 0; i != kNone; i = next_[i])
+      symbols_[num_kept++] = symbols_[i];
+    symbols_.resize(num_kept);
+  }
+
+  const MergeTable& merges_;
+  std::vector<Symbol>& symbols_;
+  std::vector<std::uint32_t> next_, previous_;
+  std::vector<Merge> pair_;  // of each symbol with its right neighbour
+  std::vector<std::uint32_t> ranks_;
+  FlatMap<std::uint32_t> bucket_of_rank_;
+  std::vector<Bucket> buckets_;
+  std::uint32_t last_rank_ = kNone;
+  std::uint32_t last_bucket_ = 0;
+};
+
+}  // namespace
+
+void apply_merges_by_scan(const MergeTable& merges, std::vector<Symbol>& symbols) {
+  std::vector<Merge> pairs(symbols.size());
+  for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
+    pairs[i] = merge_of(merges, symbols[i], symbols[i + 1]);
+  while (symbols.size() > 1) {
+    const auto best = std::min_element(pairs.begin(), pairs.end() - 1,
+                                       [](const Merge& a, const Merge& b) { return a.rank < b.rank; });
+    if (best->merged < 0) return;
+    const auto at = static_cast<std::size_t>(best - pairs.begin());
+    symbols[at] = {best->merged, symbols[at].length + symbols[at + 1].length};
+    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+    if (at > 0) pairs[at - 1] = merge_of(merges, symbols[at - 1], symbols[at]);
+    pairs[at] = at + 1 < symbols.size() ? merge_of(merges, symbols[at], symbols[at + 1]) : Merge{};
+  }
+}
+
+void apply_merges_by_rank(const MergeTable& merges, std::vector<Symbol>& symbols) {
+  if (!symbols.empty()) RankBuckets(merges, symbols).run();
+}
+
+void apply_merges(const MergeTable& merges, std::vector<Symbol>& symbols) {
+  if (symbols.size() <= kMaxScanned) return apply_merges_by_scan(merges, symbols);
+  apply_merges_by_rank(merges, symbols);
+}
+
+}  // namespace vitrine::tokenizer

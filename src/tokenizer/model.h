@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tokenizer/merge_engine.h"
+
+namespace vitrine::tokenizer {
+
+// The part of a tokenizer that turns one pre-tokenized piece of valid UTF-8 into tokens of its vocabulary.
+// Immutable; any thread.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  // Appends the tokens of `piece`; their lengths sum to its size. `scratch` is working space whose content means
+  // nothing.
+  virtual base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
+                                    std::vector<Symbol>& out) const = 0;
+
+  // True where the result of a piece cannot depend on what stands before a character U+2581 that follows `previous`.
+  virtual bool may_cut_before_space(char32_t /*previous*/) const { return false; }
+
+  virtual std::string_view kind() const = 0;
+};
+
+}  // namespace vitrine::tokenizer

@@ -1,0 +1,243 @@
+#include "tokenizer/normalizer.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tokenizer/unicode.h"
+#include "tokenizer/utf8.h"
+
+namespace vitrine::tokenizer {
+namespace {
+
+class Replace : public NormalizerStep {
+ public:
+  Replace(std::unique_ptr<Pattern> pattern, std::string content)
+      : pattern_(std::move(pattern)), content_(std::move(content)) {}
+
+  base::Result<AlignedText> apply(const AlignedText& text) const override {
+    std::vector<Range> matches;
+    if (auto done = pattern_->find_all(text.text(), matches); !done) return std::move(done).error();
+    AlignedText result = AlignedText::empty_like(text);
+    std::size_t pos = 0;
+    for (const Range& match : matches) {
+      result.copy(text, pos, match.begin);
+      result.insert(content_, text.source(match.begin, match.end));
+      pos = match.end;
+    }
+    result.copy(text, pos, text.text().size());
+    return result;
+  }
+
+ private:
+  std::unique_ptr<Pattern> pattern_;
+  std::string content_;
+};
+
+class Prepend : public NormalizerStep {
+ public:
+  explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
+
+  base::Result<AlignedText> apply(const AlignedText& text) const override {
+    if (text.empty()) return text;
+    AlignedText result = AlignedText::empty_like(text);
+    result.insert(prefix_, text.source(0, 0));
+    result.copy(text, 0, text.text().size());
+    return result;
+  }
+
+ private:
+  std::string prefix_;
+};
+
+// Replaces characters one by one; `Map` answers the code point for one that stays, or appends what it becomes.
+template <typename Map>
+class MapCharacters : public NormalizerStep {
+ public:
+  explicit MapCharacters(Map map) : map_(map) {}
+
+  base::Result<AlignedText> apply(const AlignedText& text) const override {
+    AlignedText result = AlignedText::empty_like(text);
+    const std::string& bytes = text.text();
+    std::size_t length = 0;
+    std::string mapped;
+    for (std::size_t i = 0; i < bytes.size(); i += length) {
+      const char32_t code_point = decode_valid_utf8(bytes.data() + i, length);
+      mapped.clear();
+      map_(code_point, mapped);
+      if (bytes.compare(i, length, mapped) == 0) {
+        result.copy(text, i, i + length);
+      } else {
+        result.insert(mapped, text.source(i, i + length));
+      }
+    }
+    return result;
+  }
+
+ private:
+  Map map_;
+};
+
+void lowercase(char32_t code_point, std::string& out) {
+  if (code_point == 0x130) {  // the one letter whose lower case is two code points (SpecialCasing.txt)
+    out += "i\xCC\x87";
+  } else {
+    append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point))));
+  }
+}
+
+void drop_marks(char32_t code_point, std::string& out) {
+  if (!is_mark(code_point)) append_utf8(out, code_point);
+}
+
+class Strip : public NormalizerStep {
+ public:
+  Strip(bool left, bool right) : left_(left), right_(right) {}
+
+  base::Result<AlignedText> apply(const AlignedText& text) const override {
+    const std::string& bytes = text.text();
+    std::size_t begin = 0;
+    std::size_t end = bytes.size();
+    std::size_t length = 0;
+    while (left_ && begin < end && is_space(decode_valid_utf8(bytes.data() + begin, length)))
+      begin += length;
+    while (right_ && end > begin) {
+      std::size_t last = end - 1;
+      while (last > begin && is_continuation(bytes[last]))
+        --last;
+      if (!is_space(decode_valid_utf8(bytes.data() + last, length))) break;
+      end = last;
+    }
+    AlignedText result = AlignedText::empty_like(text);
+    result.copy(text, begin, end);
+    return result;
+  }
+
+ private:
+  bool left_, right_;
+};
+
+class CollapseSpaces : public NormalizerStep {
+ public:
+  base::Result<AlignedText> apply(const AlignedText& text) const override {
+    AlignedText result = AlignedText::empty_like(text);
+    const std::string& bytes = text.text();
+    bool pending = false;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] == ' ') {
+        pending = !result.empty();
+        continue;
+      }
+      if (pending) result.copy(text, i - 1, i);
+      pending = false;
+      result.copy(text, i, i + 1);
+    }
+    return result;
+  }
+};
+
+// Unicode normalization, cluster by cluster so that the alignment survives: a cluster ends before every character that
+// neither composes with what stands before it nor is reordered with it.
+class UnicodeNormalization : public NormalizerStep {
+ public:
+  explicit UnicodeNormalization(UnicodeForm form)
+      : composed_(form == UnicodeForm::kNfc || form == UnicodeForm::kNfkc),
+        options_(static_cast<utf8proc_option_t>(
+            UTF8PROC_STABLE | (composed_ ? UTF8PROC_COMPOSE : UTF8PROC_DECOMPOSE) |
+            (form == UnicodeForm::kNfkc || form == UnicodeForm::kNfkd ? UTF8PROC_COMPAT : 0))) {}
+
+  base::Result<AlignedText> apply(const AlignedText& text) const override {
+    const std::string& bytes = text.text();
+    if (std::ranges::all_of(bytes, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return text;
+    AlignedText result = AlignedText::empty_like(text);
+    std::size_t start = 0;
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < bytes.size(); i += length) {
+      const char32_t code_point = decode_valid_utf8(bytes.data() + i, length);
+      if (i == start || !is_boundary_before(code_point)) continue;
+      append_cluster(text, start, i, result);
+      start = i;
+    }
+    append_cluster(text, start, bytes.size(), result);
+    return result;
+  }
+
+ private:
+  bool is_boundary_before(char32_t code_point) const {
+    if (code_point < 0x300) return true;
+    // V and T letters of Hangul compose with what stands before them, by rule rather than by table.
+    if (code_point >= 0x1160 && code_point <= 0x11FF) return false;
+    utf8proc_int32_t first[64];
+    int boundclass = 0;
+    const auto count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(code_point), first, 64,
+                                static_cast<utf8proc_option_t>(options_ | UTF8PROC_DECOMPOSE), &boundclass);
+    if (count < 1 || count > 64) return false;
+    if (first[0] >= 0x1160 && first[0] <= 0x11FF) return false;
+    return !reaches_back(first[0]) && !reaches_back(static_cast<utf8proc_int32_t>(code_point));
+  }
+
+  static bool reaches_back(utf8proc_int32_t code_point) {
+    const utf8proc_property_t* property = utf8proc_get_property(code_point);
+    // In utf8proc's table an index with the high bit set marks the second half of a composition.
+    return property->combining_class != 0 || (property->comb_index != UINT16_MAX && property->comb_index >= 0x8000);
+  }
+
+  void append_cluster(const AlignedText& text, std::size_t begin, std::size_t end, AlignedText& result) const {
+    if (begin == end) return;
+    const std::string& bytes = text.text();
+    const bool ascii = end - begin == 1;
+    utf8proc_uint8_t* mapped = nullptr;
+    const auto length = ascii ? -1
+                              : utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data() + begin),
+                                             static_cast<utf8proc_ssize_t>(end - begin), &mapped, options_);
+    const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(mapped, &std::free);
+    const std::string_view normal =
+        length < 0 ? std::string_view()
+                   : std::string_view(reinterpret_cast<const char*>(mapped), static_cast<std::size_t>(length));
+    if (length < 0 || bytes.compare(begin, end - begin, normal) == 0) {
+      result.copy(text, begin, end);
+    } else {
+      result.insert(normal, text.source(begin, end));
+    }
+  }
+
+  bool composed_;
+  utf8proc_option_t options_;
+};
+
+}  // namespace
+
+base::Result<AlignedText> Normalizer::apply(AlignedText text) const {
+  for (const auto& step : steps_) {
+    auto next = step->apply(text);
+    if (!next) return next;
+    text = std::move(next).value();
+  }
+  return text;
+}
+
+std::unique_ptr<NormalizerStep> make_replace(std::unique_ptr<Pattern> pattern, std::string content) {
+  return std::make_unique<Replace>(std::move(pattern), std::move(content));
+}
+std::unique_ptr<NormalizerStep> make_prepend(std::string prefix) {
+  return std::make_unique<Prepend>(std::move(prefix));
+}
+std::unique_ptr<NormalizerStep> make_unicode_form(UnicodeForm form) {
+  return std::make_unique<UnicodeNormalization>(form);
+}
+std::unique_ptr<NormalizerStep> make_lowercase() {
+  return std::make_unique<MapCharacters<decltype(&lowercase)>>(&lowercase);
+}
+std::unique_ptr<NormalizerStep> make_strip(bool left, bool right) {
+  return std::make_unique<Strip>(left, right);
+}
+std::unique_ptr<NormalizerStep> make_strip_accents() {
+  return std::make_unique<MapCharacters<decltype(&drop_marks)>>(&drop_marks);
+}
+std::unique_ptr<NormalizerStep> make_collapse_spaces() {
+  return std::make_unique<CollapseSpaces>();
+}
+
+}  // namespace vitrine::tokenizer

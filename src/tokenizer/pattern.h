@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace vitrine::tokenizer {
+
+// Byte positions begin..end of a text.
+struct Range {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+// What a tokenizer file splits or replaces by: a regular expression or a literal string. Immutable; any thread.
+class Pattern {
+ public:
+  virtual ~Pattern() = default;
+
+  // Appends every match in valid UTF-8 `text`, from left to right, none overlapping, none empty. Fails where a limit on
+  // the work of matching is hit.
+  virtual base::Result<void> find_all(std::string_view text, std::vector<Range>& matches) const = 0;
+};
+
+// A linear scanner written by hand.
+using ScanFunction = void (*)(std::string_view text, std::vector<Range>& matches);
+std::unique_ptr<Pattern> make_scan_pattern(ScanFunction scan);
+
+// A literal string; empty `needle` matches nothing.
+std::unique_ptr<Pattern> make_literal_pattern(std::string needle);
+
+// A regular expression: by a hand-written scanner where the expression is one of known_patterns(), else by PCRE2 with
+// limits on its work. Fails if it does not compile.
+base::Result<std::unique_ptr<Pattern>> make_regex_pattern(std::string_view expression);
+
+// The same by PCRE2 always.
+base::Result<std::unique_ptr<Pattern>> make_pcre_pattern(std::string_view expression);
+
+}  // namespace vitrine::tokenizer

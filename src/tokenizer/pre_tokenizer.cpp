@@ -1,0 +1,160 @@
+#include "tokenizer/pre_tokenizer.h"
+
+#include <string_view>
+#include <utility>
+
+#include "tokenizer/unicode.h"
+#include "tokenizer/utf8.h"
+
+namespace vitrine::tokenizer {
+namespace {
+
+struct Part {
+  Range range;
+  bool is_match = false;
+};
+
+// The matches of a pattern and the gaps between them, in order.
+class Split : public PreTokenizerStep {
+ public:
+  Split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert)
+      : pattern_(std::move(pattern)), behavior_(behavior), invert_(invert) {}
+
+  base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool /*at_start*/) const override {
+    std::vector<Range> result;
+    std::vector<Range> matches;
+    std::vector<Part> parts;
+    for (const Range& piece : pieces) {
+      const std::string_view view = std::string_view(text.text()).substr(piece.begin, piece.end - piece.begin);
+      matches.clear();
+      if (auto done = pattern_->find_all(view, matches); !done) return done;
+      list_parts(matches, piece, parts);
+      arrange(parts, result);
+    }
+    pieces = std::move(result);
+    return {};
+  }
+
+ private:
+  void list_parts(const std::vector<Range>& matches, Range piece, std::vector<Part>& parts) const {
+    parts.clear();
+    std::uint32_t pos = piece.begin;
+    for (const Range& match : matches) {
+      const Range range{piece.begin + match.begin, piece.begin + match.end};
+      if (range.begin > pos) parts.push_back({{pos, range.begin}, invert_});
+      parts.push_back({range, !invert_});
+      pos = range.end;
+    }
+    if (pos < piece.end) parts.push_back({{pos, piece.end}, invert_});
+  }
+
+  void arrange(const std::vector<Part>& parts, std::vector<Range>& pieces) const {
+    bool previous_is_match = false;
+    const std::size_t first = pieces.size();
+    for (const Part& part : parts) {
+      const bool is_first = pieces.size() == first;
+      const bool joins =
+          !is_first && ((behavior_ == SplitBehavior::kContiguous && part.is_match == previous_is_match) ||
+                        (behavior_ == SplitBehavior::kMergedWithPrevious && part.is_match && !previous_is_match) ||
+                        (behavior_ == SplitBehavior::kMergedWithNext && !part.is_match && previous_is_match));
+      previous_is_match = part.is_match;
+      if (behavior_ == SplitBehavior::kRemoved && part.is_match) continue;
+      if (joins) {
+        pieces.back().end = part.range.end;
+      } else {
+        pieces.push_back(part.range);
+      }
+    }
+  }
+
+  std::unique_ptr<Pattern> pattern_;
+  SplitBehavior behavior_;
+  bool invert_;
+};
+
+// Rewrites every piece; `rewrite` appends the new text of one.
+template <typename Rewrite>
+void rewrite_pieces(AlignedText& text, std::vector<Range>& pieces, Rewrite rewrite) {
+  AlignedText result = AlignedText::empty_like(text);
+  for (Range& piece : pieces) {
+    const auto begin = static_cast<std::uint32_t>(result.text().size());
+    rewrite(piece, result);
+    piece = {begin, static_cast<std::uint32_t>(result.text().size())};
+  }
+  text = std::move(result);
+}
+
+class PrefixSpace : public PreTokenizerStep {
+ public:
+  base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool /*at_start*/) const override {
+    rewrite_pieces(text, pieces, [&text](Range piece, AlignedText& result) {
+      std::size_t length = 0;
+      const bool has_space = is_space(decode_valid_utf8(text.text().data() + piece.begin, length));
+      if (!has_space) result.insert(" ", text.source(piece.begin, piece.begin));
+      result.copy(text, piece.begin, piece.end);
+    });
+    return {};
+  }
+};
+
+class Metaspace : public PreTokenizerStep {
+ public:
+  Metaspace(std::string replacement, PrependScheme scheme, bool split)
+      : replacement_(std::move(replacement)),
+        scheme_(scheme),
+        splitter_(split ? make_split(make_literal_pattern(replacement_), SplitBehavior::kMergedWithNext, false)
+                        : nullptr) {}
+
+  base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool at_start) const override {
+    const bool first_only = scheme_ == PrependScheme::kFirst;
+    bool is_first = at_start;
+    rewrite_pieces(text, pieces, [&](Range piece, AlignedText& result) {
+      const std::string_view view = std::string_view(text.text()).substr(piece.begin, piece.end - piece.begin);
+      const bool has_space = view.starts_with(' ') || view.starts_with(replacement_);
+      const bool prepends = scheme_ == PrependScheme::kAlways || (first_only && is_first);
+      if (prepends && !has_space) result.insert(replacement_, text.source(piece.begin, piece.begin));
+      replace_spaces(text, piece, result);
+      is_first = false;
+    });
+    return splitter_ == nullptr ? base::Result<void>() : splitter_->apply(text, pieces, at_start);
+  }
+
+ private:
+  void replace_spaces(const AlignedText& text, Range piece, AlignedText& result) const {
+    std::size_t start = piece.begin;
+    for (std::size_t i = piece.begin; i < piece.end; ++i) {
+      if (text.text()[i] != ' ') continue;
+      result.copy(text, start, i);
+      result.insert(replacement_, text.source(i, i + 1));
+      start = i + 1;
+    }
+    result.copy(text, start, piece.end);
+  }
+
+  std::string replacement_;
+  PrependScheme scheme_;
+  std::unique_ptr<PreTokenizerStep> splitter_;
+};
+
+}  // namespace
+
+base::Result<std::vector<Range>> PreTokenizer::apply(AlignedText& text, bool at_start) const {
+  std::vector<Range> pieces;
+  if (!text.empty()) pieces.push_back({0, static_cast<std::uint32_t>(text.text().size())});
+  for (const auto& step : steps_) {
+    if (auto done = step->apply(text, pieces, at_start); !done) return std::move(done).error();
+  }
+  return pieces;
+}
+
+std::unique_ptr<PreTokenizerStep> make_split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert) {
+  return std::make_unique<Split>(std::move(pattern), behavior, invert);
+}
+std::unique_ptr<PreTokenizerStep> make_prefix_space() {
+  return std::make_unique<PrefixSpace>();
+}
+std::unique_ptr<PreTokenizerStep> make_metaspace(std::string replacement, PrependScheme scheme, bool split) {
+  return std::make_unique<Metaspace>(std::move(replacement), scheme, split);
+}
+
+}  // namespace vitrine::tokenizer

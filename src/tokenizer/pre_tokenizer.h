@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tokenizer/aligned_text.h"
+#include "tokenizer/pattern.h"
+
+namespace vitrine::tokenizer {
+
+// What becomes of the matches of a splitting pattern.
+enum class SplitBehavior { kRemoved, kIsolated, kMergedWithPrevious, kMergedWithNext, kContiguous };
+
+// One step of cutting a text into the pieces that the model encodes one by one. Immutable; any thread.
+class PreTokenizerStep {
+ public:
+  virtual ~PreTokenizerStep() = default;
+
+  // Cuts `pieces` of `text` further; may rewrite the text, then with new ranges. `at_start`: the text begins the
+  // caller's text.
+  virtual base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool at_start) const = 0;
+};
+
+class PreTokenizer {
+ public:
+  void add(std::unique_ptr<PreTokenizerStep> step) { steps_.push_back(std::move(step)); }
+  base::Result<std::vector<Range>> apply(AlignedText& text, bool at_start) const;
+
+ private:
+  std::vector<std::unique_ptr<PreTokenizerStep>> steps_;
+};
+
+// `invert`: the matches are what lies between the pattern's matches.
+std::unique_ptr<PreTokenizerStep> make_split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert);
+// A space before every piece that does not begin with white space.
+std::unique_ptr<PreTokenizerStep> make_prefix_space();
+
+enum class PrependScheme { kAlways, kFirst, kNever };
+
+// Spaces become `replacement` (one character), one is put before the text, and with `split` each starts a piece.
+std::unique_ptr<PreTokenizerStep> make_metaspace(std::string replacement, PrependScheme scheme, bool split);
+
+}  // namespace vitrine::tokenizer

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/model.h"
+#include "tokenizer/vocabulary.h"
+
+namespace vitrine::tokenizer {
+
+// A unigram language model over pieces: a text is cut so that the sum of the scores is largest (Kudo, arXiv
+// 1804.10959).
+class UnigramModel : public Model {
+ public:
+  struct Settings {
+    std::optional<TokenId> unknown;
+    bool byte_fallback = false;  // an unknown character becomes its byte tokens
+  };
+
+  // `scores` by id; the vocabulary must outlive the model.
+  UnigramModel(const Vocabulary& vocabulary, std::vector<double> scores, const Settings& settings);
+
+  base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
+                            std::vector<Symbol>& out) const override;
+  std::string_view kind() const override { return "Unigram"; }
+
+ private:
+  // The best way to a byte position: its score, and the token that it ends with.
+  struct Step {
+    double score = 0;
+    Symbol last;
+    bool reached = false;
+  };
+
+  void try_pieces_at(std::string_view text, std::size_t start, std::vector<Step>& steps) const;
+  base::Result<void> append_unknown(std::string_view text, std::vector<Symbol>& out) const;
+
+  std::vector<double> scores_;
+  double unknown_score_ = 0;
+  Settings settings_;
+  std::array<TokenId, 256> byte_ids_{};
+  // A trie of the pieces: edges from (node, byte) to nodes, and for each node the id of the piece that ends there.
+  FlatMap<std::uint32_t> edges_;
+  std::vector<TokenId> id_at_node_ = {-1};
+};
+
+}  // namespace vitrine::tokenizer

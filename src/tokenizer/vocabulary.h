@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/token_id.h"
+
+namespace vitrine::tokenizer {
+
+// The pieces of a vocabulary by id, as the file spells them, and the way back from a spelling to its id. Ids may have
+// holes: a hole is an empty piece that no spelling leads to. Built once, then read from any thread.
+class Vocabulary {
+ public:
+  // More ids than any known model has; a larger one in a file is a lie or a mistake.
+  static constexpr TokenId kMaxId = (TokenId{1} << 24) - 1;
+
+  void reserve(std::size_t num_pieces, std::size_t num_bytes);
+
+  // Puts `piece` at `id`. Refuses an id out of range, an id given twice, and a text given twice.
+  base::Result<void> add(TokenId id, std::string_view piece);
+
+  // The same for a piece that find must not lead to: a token that the model cannot produce from text.
+  base::Result<void> add_unlisted(TokenId id, std::string_view piece);
+
+  std::size_t size() const { return entries_.size(); }
+  bool contains(TokenId id) const { return id >= 0 && static_cast<std::size_t>(id) < size() && entry(id).used; }
+  // Empty for an id outside the vocabulary.
+  std::string_view piece(TokenId id) const;
+  std::optional<TokenId> find(std::string_view piece) const;
+  std::size_t max_piece_bytes() const { return max_piece_bytes_; }
+
+ private:
+  struct Entry {
+    std::uint32_t begin = 0;
+    std::uint32_t length : 31 = 0;
+    std::uint32_t used : 1 = 0;
+  };
+  struct Slot {
+    std::uint32_t hash = 0;
+    TokenId id = -1;
+  };
+
+  const Entry& entry(TokenId id) const { return entries_[static_cast<std::size_t>(id)]; }
+  base::Result<void> store(TokenId id, std::string_view piece);
+  std::size_t slot_of(std::string_view piece, std::uint32_t hash) const;
+  void grow();
+
+  std::string bytes_;
+  std::vector<Entry> entries_;
+  std::vector<Slot> slots_ = std::vector<Slot>(16);
+  std::size_t num_listed_ = 0;
+  std::size_t max_piece_bytes_ = 0;
+};
+
+}  // namespace vitrine::tokenizer
