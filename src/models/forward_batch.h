@@ -12,9 +12,9 @@ using ops::SequenceRows;
 
 // One step's work, flattened over sequences: there are no phases, only rows to compute.
 struct ForwardBatch {
-  std::vector<TokenId> token_ids;        // [num_rows]
-  std::vector<SequenceRows> sequences;   // in row order, without gaps; a sequence appears at most once
-  std::vector<std::size_t> logit_rows;   // rows whose logits are wanted, increasing
+  std::vector<TokenId> token_ids;       // [num_rows]
+  std::vector<SequenceRows> sequences;  // in row order, without gaps; a sequence appears at most once
+  std::vector<std::size_t> logit_rows;  // rows whose logits are wanted, increasing
 
   std::size_t num_rows() const { return token_ids.size(); }
 };

@@ -17,10 +17,10 @@ struct RopeConfig {
   RopeScaling scaling = RopeScaling::kNone;
   float factor = 1.0F;
   std::size_t original_context = 0;
-  float low_freq_factor = 1.0F;    // kLlama3
-  float high_freq_factor = 4.0F;   // kLlama3
-  float beta_fast = 32.0F;         // kYarn
-  float beta_slow = 1.0F;          // kYarn
+  float low_freq_factor = 1.0F;           // kLlama3
+  float high_freq_factor = 4.0F;          // kLlama3
+  float beta_fast = 32.0F;                // kYarn
+  float beta_slow = 1.0F;                 // kYarn
   std::optional<float> attention_factor;  // kYarn; default 0.1 ln(factor) + 1
   std::vector<float> freq_factors;        // per pair divisors from the file (GGUF rope_freqs.weight); empty: none
 };
@@ -39,14 +39,14 @@ struct ModelConfig {
   float rms_norm_eps = 1e-5F;
   bool tied_embeddings = false;
   float embedding_scale = 1.0F;
-  float attention_scale = 0.0F;             // what q . k is multiplied with
-  float final_logit_softcap = 0.0F;         // 0: none
-  float attention_logit_softcap = 0.0F;     // 0: none
-  std::size_t sliding_window = 0;           // positions a windowed layer sees, itself included; 0: none
-  std::vector<bool> layer_is_windowed;      // [num_layers]
-  RopeConfig rope;                          // of full-attention layers
-  RopeConfig local_rope;                    // of windowed layers (Gemma 3)
-  bool norm_weight_plus_one = false;        // the file holds w, the norm multiplies with 1 + w (Gemma, safetensors)
+  float attention_scale = 0.0F;          // what q . k is multiplied with
+  float final_logit_softcap = 0.0F;      // 0: none
+  float attention_logit_softcap = 0.0F;  // 0: none
+  std::size_t sliding_window = 0;        // positions a windowed layer sees, itself included; 0: none
+  std::vector<bool> layer_is_windowed;   // [num_layers]
+  RopeConfig rope;                       // of full-attention layers
+  RopeConfig local_rope;                 // of windowed layers (Gemma 3)
+  bool norm_weight_plus_one = false;     // the file holds w, the norm multiplies with 1 + w (Gemma, safetensors)
 };
 
 }  // namespace vitrine::models

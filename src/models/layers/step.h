@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "models/model.h"
+#include "ops/backend.h"
+
+namespace vitrine::models {
+
+// The buffers that a decoder's forward pass works in, sized for its largest step.
+class DecoderWorkspace : public Workspace {
+ public:
+  DecoderWorkspace(const ModelConfig& config, std::size_t max_rows, std::size_t max_logit_rows);
+
+  std::span<float> logits(std::size_t logit_row_idx) override;
+  std::size_t activation_bytes() const override;
+  std::size_t scratch_bytes() const override { return 0; }
+
+  // Rows of a buffer for a step of num_rows.
+  struct Buffer {
+    std::unique_ptr<float[]> data;
+    std::size_t max_rows = 0;
+    std::size_t width = 0;
+
+    Buffer(std::size_t rows, std::size_t row_width);
+    ops::Rows rows(std::size_t num_rows) const;
+  };
+
+  Buffer hidden;                       // the residual stream, [max_rows, hidden_size]
+  Buffer normed;                       // [max_rows, hidden_size]
+  Buffer queries;                      // [max_rows, num_heads * head_dim]
+  Buffer keys;                         // [max_rows, num_kv_heads * head_dim]
+  Buffer values;                       // [max_rows, num_kv_heads * head_dim]
+  Buffer attended;                     // [max_rows, num_heads * head_dim]
+  Buffer gate;                         // [max_rows, intermediate_size]
+  Buffer up;                           // [max_rows, intermediate_size]
+  Buffer logit_rows;                   // [max_logit_rows, hidden_size]
+  Buffer all_logits;                   // [max_logit_rows, vocab_size]
+  std::vector<ops::Role> roles;        // [num_rows]
+  std::vector<std::size_t> positions;  // [num_rows]
+  ops::RopeAngles rope;
+  ops::RopeAngles local_rope;
+};
+
+// One step as a layer sees it.
+struct Step {
+  const ModelConfig& config;
+  ops::Backend& backend;
+  const ForwardBatch& batch;
+  kvcache::KvCache& cache;
+  DecoderWorkspace& workspace;
+
+  std::size_t num_rows() const { return batch.num_rows(); }
+  std::span<const ops::Role> roles() const { return workspace.roles; }
+};
+
+}  // namespace vitrine::models
