@@ -1,5 +1,7 @@
 #pragma once
 
+#include <utility>
+
 #include "quant/scale_search.h"
 
 // The search of scale_search.h for blocks of 256 with a scale and a minimum per group (Q2_K, Q4_K, Q5_K):
@@ -21,23 +23,23 @@ struct AffineFit {
 
 template <int kLevels, std::size_t kCount>
 AffineFit fit_affine(const float* x, AffineScale guess) {
-  const float inverse = inverse_or_zero(guess.scale);
-  std::array<float, kLanes> error{};
-  std::array<float, kLanes> q{};
-  std::array<float, kLanes> qq{};
-  std::array<float, kLanes> xq{};
-  for (std::size_t first = 0; first < kCount; first += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const float value = x[first + lane];
-      const float code = IntegerCodes<0, kLevels>::nearest((value + guess.min) * inverse);
-      const float rest = value - (guess.scale * code - guess.min);
-      error[lane] += rest * rest;
-      q[lane] += code;
-      qq[lane] += code * code;
-      xq[lane] += value * code;
-    }
+  const Float4 inverse = splat(inverse_or_zero(guess.scale));
+  const Float4 scales = splat(guess.scale);
+  const Float4 mins = splat(guess.min);
+  Float4 error{};
+  Float4 q{};
+  Float4 qq{};
+  Float4 xq{};
+  for (std::size_t i = 0; i < kCount; i += kLanes) {
+    const Float4 values = load4(x + i);
+    const Float4 codes = IntegerCodes<0, kLevels>::nearest((values + mins) * inverse);
+    const Float4 rest = values - (scales * codes - mins);
+    error += rest * rest;
+    q += codes;
+    qq += codes * codes;
+    xq += values * codes;
   }
-  return {sum_lanes(error), sum_lanes(q), sum_lanes(qq), sum_lanes(xq)};
+  return {sum4(error), sum4(q), sum4(qq), sum4(xq)};
 }
 
 // The least-squares scale and minimum for the codes of `fit`, with the minimum not below zero.
@@ -57,7 +59,7 @@ AffineScale refit_affine(const AffineFit& fit, float sum_x) {
 // more than all levels.
 template <int kLevels, std::size_t kCount>
 AffineScale best_affine(const float* x) {
-  constexpr int kMaxSteps = 4;
+  constexpr int kMaxSteps = 3;
   constexpr float kTiny = 1e-20F;
   const auto [least, greatest] = std::minmax_element(x, x + kCount);
   const float low = std::min(*least, 0.0F);
@@ -68,8 +70,8 @@ AffineScale best_affine(const float* x) {
   for (std::size_t i = 0; i < kCount; ++i)
     sum_x += x[i];
   float best_error = std::numeric_limits<float>::infinity();
-  for (int shift = -4; shift <= 9; ++shift) {
-    AffineScale guess{range / (static_cast<float>(kLevels) + 0.2F * static_cast<float>(shift)), -low};
+  for (int shift = -2; shift <= 5; ++shift) {
+    AffineScale guess{range / (static_cast<float>(kLevels) + 0.4F * static_cast<float>(shift)), -low};
     float error = std::numeric_limits<float>::infinity();
     for (int step = 0; step < kMaxSteps; ++step) {
       const AffineFit fit = fit_affine<kLevels, kCount>(x, guess);
@@ -169,7 +171,7 @@ AffineBlock<kGroup> choose_affine(const float* x, const std::array<AffineScale, 
 
 template <int kLevels, int kMaxScale, std::size_t kGroup>
 AffineBlock<kGroup> fit_affine_block(const float* x) {
-  constexpr int kNumStarts = 3;
+  constexpr int kNumStarts = 2;
   constexpr int kNumRefits = 3;
   std::array<AffineScale, 256 / kGroup> ideal;
   AffineScale largest{0.0F, 0.0F};
@@ -195,10 +197,14 @@ AffineBlock<kGroup> fit_affine_block(const float* x) {
 template <int kLevels, std::size_t kGroup>
 std::array<std::int8_t, 256> affine_codes(const float* x, const AffineBlock<kGroup>& block) {
   std::array<std::int8_t, 256> codes;
-  for (std::size_t i = 0; i < 256; ++i) {
-    const float scale = block.d * static_cast<float>(block.scales[i / kGroup]);
-    const float min = block.dmin * static_cast<float>(block.mins[i / kGroup]);
-    codes[i] = static_cast<std::int8_t>(IntegerCodes<0, kLevels>::nearest((x[i] + min) * inverse_or_zero(scale)));
+  std::array<float, 256> shifted;
+  for (std::size_t group = 0; group < block.kNumGroups; ++group) {
+    const float scale = block.d * static_cast<float>(block.scales[group]);
+    const float min = block.dmin * static_cast<float>(block.mins[group]);
+    const std::size_t first = group * kGroup;
+    for (std::size_t i = first; i < first + kGroup; ++i)
+      shifted[i] = x[i] + min;
+    write_codes<IntegerCodes<0, kLevels>, kGroup>(shifted.data() + first, scale, codes.data() + first);
   }
   return codes;
 }

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <utility>
 
 // What all block formats share. A format is a POD block whose bytes are those of the file, an unpack() that takes a
 // block apart and, where we can quantise to it, an encode(). Blocks lie in files at any address, so they are copied,
@@ -85,6 +89,18 @@ float signed_extreme(const float* values) {
     if (std::abs(values[i]) > std::abs(extreme)) extreme = values[i];
   }
   return extreme;
+}
+
+// Added to the scale of activations: 0, or NaN where a value is not finite. So a broken activation breaks the whole
+// block and with it the result, where codes alone would turn it into an ordinary number.
+template <std::size_t kCount>
+float nan_unless_finite(const float* values) {
+  constexpr std::uint32_t kExponent = 0x7F800000U;
+  std::uint32_t num_broken = 0;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    num_broken += (std::bit_cast<std::uint32_t>(values[i]) & kExponent) == kExponent ? 1U : 0U;
+  }
+  return num_broken == 0 ? 0.0F : std::numeric_limits<float>::quiet_NaN();
 }
 
 }  // namespace vitrine::quant

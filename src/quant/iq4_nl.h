@@ -9,31 +9,23 @@ namespace vitrine::quant {
 inline constexpr std::array<std::int8_t, 16> kIq4Values = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                            1,    13,   25,  38,  53,  69,  89,  113};
 
-// The code whose value is nearest, for each half-open interval [i / 2 - 128, (i + 1) / 2 - 128): midpoints between
-// values are multiples of 1/2.
-inline constexpr std::array<std::uint8_t, 512> kNearestIq4 = [] {
-  std::array<std::uint8_t, 512> table{};
-  std::size_t code = 0;
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    while (code < 15 && static_cast<int>(i) - 256 >= kIq4Values[code] + kIq4Values[code + 1])
-      ++code;
-    table[i] = static_cast<std::uint8_t>(code);
-  }
-  return table;
-}();
-
 // The code book for the scale search.
 struct Iq4Codes {
   static constexpr float kLow = -127.0F;
   static constexpr float kHigh = 113.0F;
-  static constexpr float kStep = 16.0F;
+  static constexpr float kStep = 24.0F;
 
-  static std::uint8_t nearest_code(float value) {
-    const float clamped = std::min(std::max(value, -127.5F), 127.0F);
-    return kNearestIq4[static_cast<std::size_t>(static_cast<int>(clamped * 2.0F + 256.0F))];
-  }
-  static float nearest(float value) { return static_cast<float>(kIq4Values[nearest_code(value)]); }
+  static Float4 nearest(Float4 values) { return nearest_entry(kIq4Values, values); }
 };
+
+// The code of each of kIq4Values, at that value + 128.
+inline constexpr std::array<std::uint8_t, 256> kIq4CodeOf = [] {
+  std::array<std::uint8_t, 256> table{};
+  for (std::size_t code = 0; code < 16; ++code) {
+    table[static_cast<std::size_t>(kIq4Values[code] + 128)] = static_cast<std::uint8_t>(code);
+  }
+  return table;
+}();
 
 // 32 elements, value = d * kIq4Values[q]. Byte i of qs: the low nibble is q of element i, the high nibble that of i
 // + 16.
@@ -54,9 +46,12 @@ inline void unpack_iq4(const std::uint8_t* qs, std::int8_t* codes) {
 
 // The nearest codes of 32 values under a scale.
 inline void pack_iq4(const float* values, float scale, std::uint8_t* qs) {
-  const float inverse = inverse_or_zero(scale);
+  std::array<std::int8_t, 32> nearest;
+  write_codes<Iq4Codes, 32>(values, scale, nearest.data());
   for (std::size_t i = 0; i < 16; ++i) {
-    qs[i] = nibbles(Iq4Codes::nearest_code(values[i] * inverse), Iq4Codes::nearest_code(values[i + 16] * inverse));
+    const auto low = static_cast<std::size_t>(nearest[i] + 128);
+    const auto high = static_cast<std::size_t>(nearest[i + 16] + 128);
+    qs[i] = nibbles(kIq4CodeOf[low], kIq4CodeOf[high]);
   }
 }
 
@@ -69,7 +64,7 @@ inline Unpacked<32, 32> unpack(const BlockIQ4_NL& block) {
 
 inline void encode(const float* values, BlockIQ4_NL& block) {
   const auto x = bounded<32>(values);
-  const float d = round_scale(best_scale<Iq4Codes, 32>(x.data()));
+  const float d = best_scale<Iq4Codes, 32, round_scale>(x.data());
   block.d = base::to_float16(d);
   pack_iq4(x.data(), d, block.qs);
 }

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "quant/block.h"
 #include "quant/fp4.h"
+#include "quant/scale_search.h"
 #include "tensor/dtype.h"
 
 namespace vitrine::quant {
@@ -31,29 +31,20 @@ inline Unpacked<64, 16> unpack(const BlockNVFP4& block) {
   return parts;
 }
 
-// Squared error of 16 elements under a scale byte.
-inline float nvfp4_error(const float* values, int scale_byte) {
-  const float scale = half_ue4m3(static_cast<std::uint8_t>(scale_byte));
-  const float inverse = inverse_or_zero(scale);
-  float error = 0.0F;
-  for (std::size_t i = 0; i < 16; ++i) {
-    const auto code = static_cast<std::size_t>(nearest_fp4(values[i] * inverse));
-    const float rest = values[i] - scale * static_cast<float>(kFp4Doubled[code]);
-    error += rest * rest;
-  }
-  return error;
-}
-
 // The scale byte of least error among those that map the largest magnitude near one of fp4's three largest numbers.
 inline int best_nvfp4_scale(const float* values) {
-  const float largest = std::abs(signed_extreme<16>(values));
+  std::array<float, 16> magnitudes;
+  for (std::size_t i = 0; i < 16; ++i)
+    magnitudes[i] = std::abs(values[i]);
+  const float largest = signed_extreme<16>(magnitudes.data());
   int first = 0;
   while (first < 0x7E && half_ue4m3(static_cast<std::uint8_t>(first)) * 14.0F < largest)
     ++first;
   int best = first;
   float best_error = std::numeric_limits<float>::infinity();
   for (int scale = first; scale <= std::min(first + 12, 0x7E); ++scale) {
-    const float error = nvfp4_error(values, scale);
+    const float unit = half_ue4m3(static_cast<std::uint8_t>(scale));
+    const float error = fit_scale<Fp4Magnitudes, 16>(magnitudes.data(), unit).error;
     if (error < best_error) {
       best = scale;
       best_error = error;

@@ -25,13 +25,14 @@ inline Unpacked<64, 64> unpack(const BlockQ2_0& block) {
 inline void encode(const float* values, BlockQ2_0& block) {
   using Codes = IntegerCodes<-1, 2>;
   const auto x = bounded<64>(values);
-  const float d = round_scale(best_scale<Codes, 64>(x.data()));
-  const float inverse = inverse_or_zero(d);
+  const float d = best_scale<Codes, 64, round_scale>(x.data());
+  std::array<std::int8_t, 64> codes;
+  write_codes<Codes, 64>(x.data(), d, codes.data());
   block.d = base::to_float16(d);
   for (std::size_t i = 0; i < 16; ++i) {
     int byte = 0;
     for (std::size_t j = 0; j < 4; ++j)
-      byte |= (static_cast<int>(Codes::nearest(x[4 * i + j] * inverse)) + 1) << (2 * j);
+      byte |= (codes[4 * i + j] + 1) << (2 * j);
     block.qs[i] = static_cast<std::uint8_t>(byte);
   }
 }

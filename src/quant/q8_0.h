@@ -25,7 +25,7 @@ inline Unpacked<32, 32> unpack(const BlockQ8_0& block) {
 inline void encode(const float* values, BlockQ8_0& block) {
   const float d = std::abs(signed_extreme<32>(values)) / 127.0F;
   const float inverse = inverse_or_zero(d);
-  block.d = base::to_float16(d);
+  block.d = base::to_float16(d + nan_unless_finite<32>(values));
   for (std::size_t i = 0; i < 32; ++i) {
     block.qs[i] = static_cast<std::int8_t>(round_to_code(values[i] * inverse, -127, 127));
   }

@@ -29,7 +29,7 @@ inline void encode(const float* values, BlockQ8_1& block) {
   for (const std::int8_t code : block.qs)
     sum += code;
   const float unrounded_d = std::abs(signed_extreme<32>(values)) / 127.0F;
-  block.s = base::to_float16(unrounded_d * static_cast<float>(sum));
+  block.s = base::to_float16((unrounded_d + nan_unless_finite<32>(values)) * static_cast<float>(sum));
 }
 
 }  // namespace vitrine::quant

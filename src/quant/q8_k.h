@@ -24,8 +24,9 @@ inline Unpacked<256, 256> unpack(const BlockQ8_K& block) {
 
 // The largest magnitude becomes 127.
 inline void encode(const float* values, BlockQ8_K& block) {
-  block.d = std::abs(signed_extreme<256>(values)) / 127.0F;
-  const float inverse = inverse_or_zero(block.d);
+  const float largest = std::abs(signed_extreme<256>(values));
+  const float inverse = largest == 0.0F ? 0.0F : 127.0F / largest;
+  block.d = inverse_or_zero(inverse) + nan_unless_finite<256>(values);
   for (std::size_t i = 0; i < 256; ++i) {
     block.qs[i] = static_cast<std::int8_t>(round_to_code(values[i] * inverse, -127, 127));
   }

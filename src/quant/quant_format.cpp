@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "quant/iq1_m.h"
 #include "quant/iq1_s.h"

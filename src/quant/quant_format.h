@@ -9,8 +9,9 @@ namespace vitrine::quant {
 
 // How the elements of one type are stored, as scalar reference code: the slow twin of every kernel. All functions work
 // on whole blocks (num_elements is a multiple of the type's block_elements), read and write blocks at any alignment,
-// accept any bytes and any float (also NaN and infinities) and never fail. Stateless, so callable from any thread.
-// Layouts: the GGUF format document; each format's header states its own.
+// accept any bytes and any float and never fail. Stateless, so callable from any thread. A NaN or an infinity makes a
+// block of the int8 activation formats (Q8_0, Q8_1, Q8_K) all NaN; what other block formats make of it is not
+// specified. Layouts: the GGUF format document; each format's header states its own.
 struct QuantFormat {
   tensor::DType type;
   // The stored values, exactly.

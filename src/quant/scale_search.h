@@ -9,6 +9,7 @@
 
 #include "base/float16.h"
 #include "quant/block.h"
+#include "quant/float4.h"
 
 // Quantisers that look for the scale of least squared error: Lloyd's alternation (S. P. Lloyd, "Least squares
 // quantization in PCM", 1982) between the nearest codes for a scale and the least-squares scale for those codes, from
@@ -23,11 +24,7 @@ struct IntegerCodes {
   static constexpr float kHigh = kHighest;
   static constexpr float kStep = 1.0F;
 
-  // Adding and subtracting 1.5 * 2^23 rounds to an integer, ties to even, and vectorises.
-  static float nearest(float value) {
-    const float clamped = std::min(std::max(value, kLow), kHigh);
-    return (clamped + 0x1.8p23F) - 0x1.8p23F;
-  }
+  static Float4 nearest(Float4 values) { return round4(min4(max4(values, splat(kLow)), splat(kHigh))); }
 };
 
 // Values of a block with NaN read as zero and magnitudes bounded, so that sums of squares stay finite.
@@ -41,18 +38,17 @@ std::array<float, kCount> bounded(const float* values) {
   return result;
 }
 
-// The nearest finite float16, but not zero for a scale that is not.
+// How a scale will be stored: as it is, to be rounded later, ...
+inline float keep_scale(float scale) {
+  return scale;
+}
+
+// ... or as the nearest finite float16, which is not zero for a scale that is not.
 inline float round_scale(float scale) {
   constexpr float kLargest = 65504.0F;
   constexpr float kSmallest = 0x1p-24F;
   const float rounded = base::to_float(base::to_float16(std::clamp(scale, -kLargest, kLargest)));
   return rounded == 0.0F && scale != 0.0F ? std::copysign(kSmallest, scale) : rounded;
-}
-
-inline constexpr std::size_t kLanes = 8;
-
-inline float sum_lanes(const std::array<float, kLanes>& lanes) {
-  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
 // What a scale costs and what the least-squares refit needs, for the nearest codes q of kCount values x.
@@ -65,53 +61,59 @@ struct ScaleFit {
 template <class Codes, std::size_t kCount>
 ScaleFit fit_scale(const float* x, float scale) {
   static_assert(kCount % kLanes == 0);
-  const float inverse = inverse_or_zero(scale);
-  std::array<float, kLanes> error{};
-  std::array<float, kLanes> xq{};
-  std::array<float, kLanes> qq{};
-  for (std::size_t first = 0; first < kCount; first += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const float value = x[first + lane];
-      const float code = Codes::nearest(value * inverse);
-      const float rest = value - scale * code;
-      error[lane] += rest * rest;
-      xq[lane] += value * code;
-      qq[lane] += code * code;
-    }
+  const Float4 inverse = splat(inverse_or_zero(scale));
+  const Float4 scales = splat(scale);
+  Float4 error{};
+  Float4 xq{};
+  Float4 qq{};
+  for (std::size_t i = 0; i < kCount; i += kLanes) {
+    const Float4 values = load4(x + i);
+    const Float4 codes = Codes::nearest(values * inverse);
+    const Float4 rest = values - scales * codes;
+    error += rest * rest;
+    xq += values * codes;
+    qq += codes * codes;
   }
-  return {sum_lanes(error), sum_lanes(xq), sum_lanes(qq)};
+  return {sum4(error), sum4(xq), sum4(qq)};
 }
 
+struct BestScale {
+  float scale;
+  float error;
+};
+
 // Improves `best` by Lloyd steps from `scale`.
-template <class Codes, std::size_t kCount>
-void descend(const float* x, float scale, std::pair<float, float>& best) {
+template <class Codes, std::size_t kCount, auto kStored>
+void descend(const float* x, float scale, BestScale& best) {
   constexpr int kMaxSteps = 3;
   float error = std::numeric_limits<float>::infinity();
   for (int step = 0; step < kMaxSteps; ++step) {
+    scale = kStored(scale);
     const ScaleFit fit = fit_scale<Codes, kCount>(x, scale);
     if (!(fit.error < error)) return;
     error = fit.error;
-    if (error < best.second) best = {scale, error};
+    if (error < best.error) best = {scale, error};
     if (fit.qq == 0.0F) return;
     scale = fit.xq / fit.qq;
   }
 }
 
-// The scale for kCount values. The starts place the extreme value around either end of the code book, up to a fraction
-// beyond it: clipping one value can pay for a finer scale.
-template <class Codes, std::size_t kCount>
+// The scale for kCount values. The starts place the extreme value around either end of the code book, from a little
+// inside it, where a coarser grid can fit better, to a fraction beyond it: clipping one value can pay for a finer
+// scale.
+template <class Codes, std::size_t kCount, auto kStored = keep_scale>
 float best_scale(const float* x) {
   constexpr float kTiny = 1e-20F;
   const float extreme = signed_extreme<kCount>(x);
   if (std::abs(extreme) < kTiny) return 0.0F;
-  std::pair<float, float> best = {0.0F, std::numeric_limits<float>::infinity()};
+  BestScale best{0.0F, fit_scale<Codes, kCount>(x, 0.0F).error};
   for (const float end : {Codes::kLow, Codes::kHigh}) {
-    for (int shift = -3; shift <= 8; ++shift) {
-      const float target = end + std::copysign(0.2F * Codes::kStep, end) * static_cast<float>(shift);
-      descend<Codes, kCount>(x, extreme / target, best);
+    for (int shift = -2; shift <= 4; ++shift) {
+      const float target = end + std::copysign(0.4F * Codes::kStep, end) * static_cast<float>(shift);
+      descend<Codes, kCount, kStored>(x, extreme / target, best);
     }
   }
-  return best.first;
+  return best.scale;
 }
 
 // A block of 256 values as d * scales[group] * codes[i], with integer scales per group.
@@ -170,13 +172,24 @@ ScaledBlock<kGroup> fit_scaled_block(const float* x) {
   return best;
 }
 
+// The codes of kCount values under a scale.
+template <class Codes, std::size_t kCount>
+void write_codes(const float* x, float scale, std::int8_t* codes) {
+  const Float4 inverse = splat(inverse_or_zero(scale));
+  for (std::size_t i = 0; i < kCount; i += kLanes) {
+    const Float4 nearest = Codes::nearest(load4(x + i) * inverse);
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      codes[i + lane] = static_cast<std::int8_t>(nearest[lane]);
+  }
+}
+
 // The codes of a fitted block.
 template <class Codes, std::size_t kGroup>
 std::array<std::int8_t, 256> scaled_codes(const float* x, const ScaledBlock<kGroup>& block) {
   std::array<std::int8_t, 256> codes;
-  for (std::size_t i = 0; i < 256; ++i) {
-    const float scale = block.d * static_cast<float>(block.scales[i / kGroup]);
-    codes[i] = static_cast<std::int8_t>(Codes::nearest(x[i] * inverse_or_zero(scale)));
+  for (std::size_t group = 0; group < block.kNumGroups; ++group) {
+    const float scale = block.d * static_cast<float>(block.scales[group]);
+    write_codes<Codes, kGroup>(x + group * kGroup, scale, codes.data() + group * kGroup);
   }
   return codes;
 }

@@ -176,6 +176,20 @@ TEST(QuantFormats, EncodeAnyFloatWithoutCrashing) {
   }
 }
 
+TEST(QuantFormats, NeverHideABrokenActivation) {
+  using Limits = std::numeric_limits<float>;
+  for (const QuantFormat& format : quant_formats()) {
+    if (format.dot == nullptr) continue;
+    for (const float broken : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity()}) {
+      std::vector<float> activations = gaussian(kSeed);
+      activations[77] = broken;
+      const QuantFormat& activation_format = *find_quant_format(format.dot_activation);
+      const std::vector<float> decoded = decode(activation_format, encode(activation_format, activations));
+      EXPECT_FALSE(std::isfinite(decoded[77])) << name_of(activation_format);
+    }
+  }
+}
+
 TEST(QuantFormats, DotEqualsTheProductOfDecodedValues) {
   for (const QuantFormat& format : quant_formats()) {
     if (format.dot == nullptr) continue;
