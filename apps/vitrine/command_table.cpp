@@ -8,6 +8,13 @@ namespace {
 
 // name, group, one-line help, two examples, maker
 constexpr std::array kCommands = {
+    CommandEntry{"pull", "Models", "Fetch a model, or list what fits this machine",
+                 "vitrine pull smollm2-135m-instruct", "vitrine pull hf:Qwen/Qwen3-0.6B-GGUF", make_pull},
+    CommandEntry{"list", "Models", "List the models on disk", "vitrine list", "vitrine list --json", make_list},
+    CommandEntry{"show", "Models", "Show what is inside a model file", "vitrine show smollm2-135m-instruct",
+                 "vitrine show ./model.gguf --json", make_show},
+    CommandEntry{"rm", "Models", "Remove a model from disk", "vitrine rm gemma-3-270m", "vitrine rm gemma-3-270m --yes",
+                 make_rm},
     CommandEntry{"completion", "Shell", "Print the completion script of a shell", "source <(vitrine completion bash)",
                  "vitrine completion fish > ~/.config/fish/completions/vitrine.fish", make_completion},
 };

@@ -1,10 +1,18 @@
-#include "vitrine/suggest.h"
+#include "tools/suggest.h"
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-namespace vitrine::cli {
+namespace vitrine::tools {
+namespace {
+
+// A cut word is one mistake, however much is missing.
+bool is_beginning(std::string_view word, std::string_view candidate) {
+  return word.size() >= 3 && candidate.starts_with(word);
+}
+
+}  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Optimal string alignment over three rows of the usual table.
@@ -31,8 +39,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   for (const std::string& candidate : candidates) {
     // A word far longer or shorter can't win; this also bounds the work for a hostile argument.
     const std::size_t gap = std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
-    if (gap >= best_distance) continue;
-    const std::size_t distance = edit_distance(word, candidate);
+    if (gap >= best_distance && !is_beginning(word, candidate)) continue;
+    const std::size_t distance = is_beginning(word, candidate) ? 1 : edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;
@@ -41,4 +49,4 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   return best;
 }
 
-}  // namespace vitrine::cli
+}  // namespace vitrine::tools

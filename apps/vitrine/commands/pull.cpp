@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "tools/hub/files.h"
+#include "tools/machine.h"
+#include "vitrine/commands/commands.h"
+#include "vitrine/models.h"
+#include "vitrine/output.h"
+
+namespace vitrine::cli {
+namespace {
+
+std::string fit_word(const hub::CatalogEntry& entry, const tools::Machine& machine, bool is_here) {
+  if (is_here) return "here";
+  return tools::probably_fits(machine, entry.bytes) ? "yes" : "no";
+}
+
+std::string format_count(std::uint64_t count) {
+  const auto value = static_cast<double>(count);
+  return value < 1e9 ? fmt::format("{:.0f}M", value / 1e6) : fmt::format("{:.1f}B", value / 1e9);
+}
+
+class PullCommand final : public Command {
+ public:
+  explicit PullCommand(CLI::App& app) {
+    app.add_option("model", model_,
+                   "A catalog name, hf:ORG/REPO[:FILE], a file or a folder; without it the catalog is listed");
+    app.add_option("--name", name_, "Store it under this name");
+  }
+
+  int run(Context& context) override {
+    const Models models;
+    if (model_.empty()) {
+      list_catalog(models, context);
+      return 0;
+    }
+    const hub::StoredModel model = models.pull(model_, name_, context);
+    if (context.flags.json) print_json(context, to_json(model));
+    return 0;
+  }
+
+ private:
+  static void list_catalog(const Models& models, const Context& context) {
+    const tools::Machine machine = tools::read_machine();
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    Table table{{"NAME", "SIZE", "PARAMETERS", "CONTEXT", "FITS", "GOOD FOR"}, {1, 2, 3}, {}};
+    for (const hub::CatalogEntry& entry : models.catalog()) {
+      const auto stored = models.store().find(entry.name);
+      const bool is_here = stored && stored->has_value();
+      if (context.flags.quiet && !context.flags.json) context.out.print(entry.name + "\n");
+      rows.push_back({{"name", entry.name},
+                      {"bytes", entry.bytes},
+                      {"parameters", entry.num_parameters},
+                      {"context_length", entry.context_length},
+                      {"licence", entry.licence},
+                      {"about", entry.about},
+                      {"fits", tools::probably_fits(machine, entry.bytes)},
+                      {"here", is_here}});
+      table.rows.push_back({entry.name, hub::format_bytes(entry.bytes), format_count(entry.num_parameters),
+                            std::to_string(entry.context_length), fit_word(entry, machine, is_here), entry.about});
+    }
+    if (context.flags.json) {
+      print_json(context, {{"memory_available_bytes", machine.available_memory_bytes}, {"models", rows}});
+    } else if (!context.flags.quiet) {
+      print_table(context.out, table);
+      context.out.print(fmt::format("\n{} of memory are free for this program. Fetch one with: vitrine pull NAME\n",
+                                    hub::format_bytes(machine.available_memory_bytes)));
+    }
+  }
+
+  std::string model_;
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_pull(CLI::App& app) {
+  return std::make_unique<PullCommand>(app);
+}
+
+}  // namespace vitrine::cli

@@ -1,0 +1,74 @@
+#include "vitrine/output.h"
+
+#include <algorithm>
+
+namespace vitrine::cli {
+namespace {
+
+constexpr std::string_view kGap = "  ";
+
+std::string cut(const std::string& text, std::size_t max_columns) {
+  if (num_columns(text) <= max_columns) return text;
+  std::string out;
+  std::size_t used = 0;
+  for (const char c : text) {
+    const bool starts_character = (static_cast<unsigned char>(c) & 0xC0U) != 0x80;
+    if (starts_character && ++used > max_columns) break;
+    out += c;
+  }
+  return out;
+}
+
+std::vector<std::size_t> widths_of(const Table& table) {
+  std::vector<std::size_t> widths(table.header.size(), 0);
+  const auto widen = [&](const std::vector<std::string>& row) {
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], num_columns(row[i]));
+  };
+  widen(table.header);
+  for (const auto& row : table.rows)
+    widen(row);
+  return widths;
+}
+
+bool is_right(const Table& table, std::size_t column_idx) {
+  return std::find(table.right.begin(), table.right.end(), column_idx) != table.right.end();
+}
+
+std::string format_row(const Table& table, const std::vector<std::string>& row,
+                       const std::vector<std::size_t>& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const std::string space(widths[i] - num_columns(row[i]), ' ');
+    if (i > 0) line += kGap;
+    line += is_right(table, i) ? space + row[i] : i + 1 < row.size() ? row[i] + space : row[i];
+  }
+  return line;
+}
+
+}  // namespace
+
+std::size_t num_columns(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
+}
+
+void print_json(const Context& context, const nlohmann::ordered_json& value) {
+  context.out.print(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+void print_table(const Terminal& out, const Table& table) {
+  Table shown = table;
+  for (auto& row : shown.rows) {
+    for (auto& cell : row)
+      cell = printable(cell);
+  }
+  const auto widths = widths_of(shown);
+  const auto width = static_cast<std::size_t>(out.width());
+  const auto fitted = [&](const std::string& line) { return out.is_tty() ? cut(line, width) : line; };
+  out.print(out.bold(fitted(format_row(shown, shown.header, widths))) + "\n");
+  for (const auto& row : shown.rows)
+    out.print(fitted(format_row(shown, row, widths)) + "\n");
+}
+
+}  // namespace vitrine::cli

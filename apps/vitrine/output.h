@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "vitrine/command.h"
+
+namespace vitrine::cli {
+
+// Prints one JSON object and a newline on stdout. Bytes that are not UTF-8 become U+FFFD.
+void print_json(const Context& context, const nlohmann::ordered_json& value);
+
+// Rows of cells in columns, two spaces apart; `right` names the columns that hold numbers. The last column is cut at
+// the width of a terminal. Cells are made printable.
+struct Table {
+  std::vector<std::string> header;
+  std::vector<std::size_t> right;
+  std::vector<std::vector<std::string>> rows;
+};
+void print_table(const Terminal& out, const Table& table);
+
+// The columns that `text` takes, one per character (East Asian width is not known here).
+std::size_t num_columns(std::string_view text);
+
+}  // namespace vitrine::cli
