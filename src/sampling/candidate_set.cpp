@@ -1,10 +1,11 @@
 #include "sampling/candidate_set.h"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
 #include <limits>
 
 #include "base/check.h"
+#include "sampling/scan.h"
 #include "sampling/softmax.h"
 
 namespace vitrine::sampling {
@@ -13,17 +14,6 @@ namespace {
 constexpr std::size_t kBlock = 1024;  // logits scanned between two looks at the running maximum
 constexpr std::int32_t kMinusInfinityKey = static_cast<std::int32_t>(0xFF800000U ^ 0x7FFFFFFFU);
 constexpr std::int32_t kPlusInfinityKey = 0x7F800000;
-
-// Integers in the order of the floats, with NaNs outside both infinities: so one pass of integer minimum and maximum,
-// which compilers vectorise without -ffast-math, finds the largest logit and every value that is not allowed.
-std::int32_t order_key(float value) {
-  const auto bits = std::bit_cast<std::int32_t>(value);
-  return bits ^ ((bits >> 31) & 0x7FFFFFFF);
-}
-
-float from_order_key(std::int32_t key) {
-  return std::bit_cast<float>(key ^ ((key >> 31) & 0x7FFFFFFF));
-}
 
 struct KeyRange {
   std::int32_t min = std::numeric_limits<std::int32_t>::max();
@@ -56,23 +46,36 @@ void keep_best(std::vector<Ranked>& pool, std::size_t count) {
   pool.resize(count);
 }
 
-// Collects what beats the floor; each time the pool is full, its best half stays and its worst member is the new floor.
-// An equal logit further on loses its tie, hence the strict comparison.
-std::vector<Ranked> select_best(std::span<const float> logits, std::size_t count) {
-  const std::size_t capacity = std::min(2 * count + 64, logits.size());
-  std::vector<Ranked> pool;
-  pool.reserve(capacity);
-  float floor = -std::numeric_limits<float>::infinity();
-  for (std::size_t position = 0; position < logits.size(); ++position) {
-    if (!(logits[position] > floor)) continue;
-    pool.push_back({logits[position], static_cast<std::uint32_t>(position)});
-    if (pool.size() < capacity || capacity <= count) continue;
-    keep_best(pool, count);
-    floor = pool.back().logit;
+// Collects what beats the floor; each time the pool is full, its best `count` stay and the worst of them is the floor.
+class BestPool {
+ public:
+  BestPool(std::size_t count, std::size_t num_logits) : count_(count), capacity_(std::min(2 * count + 64, num_logits)) {
+    pool_.reserve(capacity_);
   }
-  keep_best(pool, count);
-  return pool;
-}
+
+  float floor() const { return floor_; }
+
+  // An equal logit further on loses its tie with the floor, hence the strict comparison.
+  void offer(Ranked candidate) {
+    if (!(candidate.logit > floor_)) return;
+    pool_.push_back(candidate);
+    if (pool_.size() < capacity_ || capacity_ <= count_) return;
+    keep_best(pool_, count_);
+    floor_ = pool_.back().logit;
+  }
+
+  std::vector<Ranked> take() {
+    keep_best(pool_, count_);
+    std::sort(pool_.begin(), pool_.end(), stable_before);
+    return std::move(pool_);
+  }
+
+ private:
+  std::size_t count_;
+  std::size_t capacity_;
+  std::vector<Ranked> pool_;
+  float floor_ = -std::numeric_limits<float>::infinity();
+};
 
 }  // namespace
 
@@ -94,11 +97,23 @@ std::optional<Peak> find_peak(std::span<const float> logits) {
 
 std::vector<std::uint32_t> top_positions(std::span<const float> logits, std::size_t count) {
   if (count == 0) return {};
-  std::vector<Ranked> best = select_best(logits, std::min(count, logits.size()));
-  std::sort(best.begin(), best.end(), stable_before);
-  std::vector<std::uint32_t> positions(best.size());
-  std::transform(best.begin(), best.end(), positions.begin(), [](const Ranked& ranked) { return ranked.position; });
+  BestPool pool(std::min(count, logits.size()), logits.size());
+  for (std::size_t begin = 0; begin < logits.size(); begin += kScanBlock) {
+    const std::span<const float> block = scan_block(logits, begin);
+    if (!(block_max(block) > pool.floor())) continue;
+    for (std::size_t i = 0; i < block.size(); ++i)
+      pool.offer({block[i], static_cast<std::uint32_t>(begin + i)});
+  }
+  std::vector<std::uint32_t> positions;
+  for (const Ranked& ranked : pool.take())
+    positions.push_back(ranked.position);
   return positions;
+}
+
+float at_least(double bound) {
+  const auto rounded = static_cast<float>(bound);
+  if (static_cast<double>(rounded) >= bound) return rounded;
+  return std::nextafter(rounded, std::numeric_limits<float>::infinity());
 }
 
 TokenId CandidateSet::id(std::size_t position) const {
@@ -129,6 +144,12 @@ Peak CandidateSet::peak() {
 void CandidateSet::set_logit(std::size_t position, float logit) {
   logits_[position] = std::min(logit, std::numeric_limits<float>::max());
   peak_.reset();
+}
+
+void CandidateSet::keep_down_to(std::size_t cut) {
+  const std::span<const float> logits = logits_;
+  const float cut_logit = logits[cut];
+  keep_if(cut_logit, [=](std::size_t position) { return position <= cut || logits[position] > cut_logit; });
 }
 
 void CandidateSet::keep_only(std::size_t position) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "sampling/scan.h"
 
 namespace vitrine::sampling {
 
@@ -28,6 +29,9 @@ std::optional<Peak> find_peak(std::span<const float> logits);
 // Positions of the `count` largest finite logits in stable order: logit descending, then position ascending. Fewer
 // where fewer are finite. One pass and a partial selection; never sorts the whole row.
 std::vector<std::uint32_t> top_positions(std::span<const float> logits, std::size_t count);
+
+// The least float that is not below `bound`: for a float x, x >= bound and x >= at_least(bound) are the same.
+float at_least(double bound);
 
 // The tokens still in play for one step, always in order of id, so that "position ascending" is "id ascending". Works
 // in place on the caller's row of logits: survivors move to the front. At least one candidate has a finite logit;
@@ -53,9 +57,14 @@ class CandidateSet {
   template <typename Function>
   void transform(Function function);
 
-  // Drops the candidates for which keep(position) is false; it must be true for at least one finite logit.
+  // Keeps the candidates with a logit >= lowest for which keep(position) is true: at least one with a finite logit.
   template <typename Keep>
-  void keep_if(Keep keep);
+  void keep_if(float lowest, Keep keep);
+  void keep_from(float lowest) {
+    keep_if(lowest, [](std::size_t) { return true; });
+  }
+  // Keeps the candidate at position `cut` and all before it in stable order.
+  void keep_down_to(std::size_t cut);
   void keep_only(std::size_t position);
 
   // The `max_count` most probable in stable order, with their probabilities among all survivors.
@@ -79,10 +88,10 @@ void CandidateSet::transform(Function function) {
 }
 
 template <typename Keep>
-void CandidateSet::keep_if(Keep keep) {
+void CandidateSet::keep_if(float lowest, Keep keep) {
   std::size_t num_kept = 0;
-  for (std::size_t position = 0; position < logits_.size(); ++position) {
-    if (!keep(position)) continue;
+  for_each_at_least(logits_, lowest, [&](std::size_t position) {
+    if (!keep(position)) return;
     logits_[num_kept] = logits_[position];
     if (has_ids_) {
       ids_[num_kept] = ids_[position];
@@ -90,7 +99,7 @@ void CandidateSet::keep_if(Keep keep) {
       ids_.push_back(static_cast<TokenId>(position));
     }
     ++num_kept;
-  }
+  });
   truncate(num_kept);
 }
 

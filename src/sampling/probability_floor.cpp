@@ -11,10 +11,7 @@ namespace {
 
 // Keeps p >= exp(log_ratio) * largest p. At log_ratio >= 0 the largest alone (with its equals) stays.
 void keep_above(CandidateSet& set, double log_ratio) {
-  const std::span<const float> logits = set.logits();
-  const auto peak = static_cast<double>(set.peak().logit);
-  const double lowest = std::min(log_ratio, 0.0);
-  set.keep_if([=](std::size_t position) { return static_cast<double>(logits[position]) - peak >= lowest; });
+  set.keep_from(at_least(static_cast<double>(set.peak().logit) + std::min(log_ratio, 0.0)));
 }
 
 void apply_min_p(const SamplingParams& params, const StepContext&, CandidateSet& set) {

@@ -18,8 +18,8 @@ base::Result<void> validate_scalars(const SamplingParams& params) {
     if (is_seed) continue;  // any 64 bits are a seed
     const double value = *row.value(params);
     if (value >= static_cast<double>(static_cast<float>(row.min)) && value <= row.max) continue;
-    return usage_error(fmt::format("{}: {} is not allowed; it must be {}", row.field, static_cast<float>(value),
-                                   row.range()));
+    return usage_error(
+        fmt::format("{}: {} is not allowed; it must be {}", row.field, static_cast<float>(value), row.range()));
   }
   if (params.top_logprobs > 0 && !params.logprobs) {
     return usage_error("top_logprobs: needs logprobs; set logprobs to true");

@@ -10,20 +10,44 @@ namespace vitrine::sampling {
 namespace {
 
 constexpr std::size_t kLanes = 16;
-constexpr std::size_t kChunk = 4096;  // a multiple of kLanes
+constexpr std::size_t kChunk = 1024;  // a multiple of kLanes
 
-// At most kChunk logits, in kLanes running sums.
-double sum_exp_of_chunk(std::span<const float> chunk, float peak) {
+// A loop of its own, without a fixed length, because that is the form which compilers vectorise.
+void exponentials(std::span<const float> logits, float peak, float* masses) {
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    masses[i] = exp_nonpositive(logits[i] - peak);
+}
+
+// Adds in kLanes running sums, so that the additions do not wait for each other.
+template <typename Number>
+double sum_in_lanes(std::span<const Number> numbers) {
   std::array<double, kLanes> sums{};
   std::size_t i = 0;
-  for (; i + kLanes <= chunk.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      sums[lane] += static_cast<double>(exp_nonpositive(chunk[i + lane] - peak));
-    }
+  for (; i + kLanes <= numbers.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      sums[lane] += static_cast<double>(numbers[i + lane]);
   }
-  for (; i < chunk.size(); ++i)
-    sums[i % kLanes] += static_cast<double>(exp_nonpositive(chunk[i] - peak));
+  for (; i < numbers.size(); ++i)
+    sums[i % kLanes] += static_cast<double>(numbers[i]);
   return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+// The sum over at most kChunk logits.
+double sum_exp_of_chunk(std::span<const float> chunk, float peak) {
+  std::array<float, kChunk> masses;
+  exponentials(chunk, peak, masses.data());
+  return sum_in_lanes(std::span<const float>(masses.data(), chunk.size()));
+}
+
+// The sum over exp(logit - peak) * (logit - peak). Depths are cut at -88, where the mass is 0, since 0 * -inf is NaN.
+double sum_weighted_of_chunk(std::span<const float> chunk, float peak) {
+  std::array<float, kChunk> masses;
+  std::array<double, kChunk> products;
+  exponentials(chunk, peak, masses.data());
+  for (std::size_t i = 0; i < chunk.size(); ++i) {
+    products[i] = static_cast<double>(masses[i]) * static_cast<double>(std::max(chunk[i] - peak, -88.0F));
+  }
+  return sum_in_lanes(std::span<const double>(products.data(), chunk.size()));
 }
 
 std::span<const float> chunk_at(std::span<const float> logits, std::size_t begin) {
@@ -55,33 +79,31 @@ double sum_exp(std::span<const float> logits, float peak) {
 }
 
 Distribution describe(std::span<const float> logits, float peak) {
-  double total = 0;
   double weighted = 0;
-  for (const float logit : logits) {
-    const float below_peak = std::max(logit - peak, -88.0F);  // finite, so that zero mass times it is zero
-    const auto mass = static_cast<double>(exp_nonpositive(below_peak));
-    total += mass;
-    weighted += mass * static_cast<double>(below_peak);
+  for (std::size_t begin = 0; begin < logits.size(); begin += kChunk) {
+    weighted += sum_weighted_of_chunk(chunk_at(logits, begin), peak);
   }
+  const double total = sum_exp(logits, peak);
   const double log_total = std::log(total);
   return {.log_total = log_total, .entropy = log_total - weighted / total};
 }
 
 std::size_t draw(std::span<const float> logits, float peak, double uniform) {
-  const double target = uniform * sum_exp(logits, peak);
-  double before = 0;
-  std::size_t candidate_chunk = 0;
-  double before_candidate = 0;
+  std::vector<double> masses;  // of each chunk
   for (std::size_t begin = 0; begin < logits.size(); begin += kChunk) {
-    const double mass = sum_exp_of_chunk(chunk_at(logits, begin), peak);
-    if (mass > 0) {
-      candidate_chunk = begin;
-      before_candidate = before;
-    }
-    before += mass;
-    if (before > target) break;
+    masses.push_back(sum_exp_of_chunk(chunk_at(logits, begin), peak));
   }
-  return candidate_chunk + locate(chunk_at(logits, candidate_chunk), peak, target - before_candidate);
+  const double target = uniform * std::accumulate(masses.begin(), masses.end(), 0.0);
+  std::size_t last_possible = 0;
+  double before = 0;
+  for (std::size_t chunk = 0; chunk < masses.size(); ++chunk) {
+    if (masses[chunk] == 0.0) continue;
+    last_possible = chunk;
+    if (before + masses[chunk] > target) break;
+    before += masses[chunk];
+  }
+  const std::size_t begin = last_possible * kChunk;
+  return begin + locate(chunk_at(logits, begin), peak, target - before);
 }
 
 }  // namespace vitrine::sampling

@@ -9,15 +9,17 @@
 namespace vitrine::sampling {
 
 // exp(x) for x <= 0 with a relative error below 2e-7; exactly 1 at 0, exactly 0 below -87 (where a float would become
-// denormal) and at -inf. Free of branches, so that loops over it vectorise.
+// denormal) and at -inf. Limits are applied to the bits, since compilers keep branches round float comparisons and do
+// not vectorise them.
 inline float exp_nonpositive(float x) {
-  constexpr float kLowest = -87.0F;
+  constexpr std::int32_t kLargestMagnitude = 0x42AE0000;  // 87.0F
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
-  const float clamped = x < kLowest ? kLowest : x;
-  const float shifted = clamped * 1.44269504F + kRound;
+  const std::int32_t magnitude = std::bit_cast<std::int32_t>(x) & 0x7FFFFFFF;
+  const float y = -std::bit_cast<float>(magnitude < kLargestMagnitude ? magnitude : kLargestMagnitude);
+  const float shifted = y * 1.44269504F + kRound;
   const float n = shifted - kRound;
   // ln 2 in two parts, the first short enough that n times it is exact.
-  const float r = (clamped - n * 0.693359375F) + n * 2.12194440e-4F;
+  const float r = (y - n * 0.693359375F) + n * 2.12194440e-4F;
   // Taylor's series: |r| <= ln(2)/2, so the first term left out is below 6e-9.
   float sum = 1.0F / 5040;
   sum = sum * r + 1.0F / 720;
@@ -28,8 +30,9 @@ inline float exp_nonpositive(float x) {
   sum = sum * r + 1.0F;
   sum = sum * r + 1.0F;
   const std::uint32_t exponent = std::bit_cast<std::uint32_t>(shifted) << 23;
-  const float scaled = std::bit_cast<float>(std::bit_cast<std::uint32_t>(sum) + exponent);
-  return x < kLowest ? 0.0F : scaled;
+  const std::uint32_t scaled = std::bit_cast<std::uint32_t>(sum) + exponent;
+  const auto in_range = static_cast<std::uint32_t>((magnitude - (kLargestMagnitude + 1)) >> 31);  // all ones, or 0
+  return std::bit_cast<float>(scaled & in_range);
 }
 
 // Sum over exp(logit - peak).

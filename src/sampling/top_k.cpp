@@ -7,11 +7,7 @@ void keep_top_k(const SamplingParams& params, const StepContext&, CandidateSet& 
   const auto k = static_cast<std::size_t>(params.top_k);
   if (k >= set.size()) return;
   const std::vector<std::uint32_t> best = top_positions(set.logits(), k);
-  const std::uint32_t cut_position = best.back();
-  const float cut_logit = set.logits()[cut_position];
-  set.keep_if([&, logits = set.logits()](std::size_t position) {
-    return logits[position] > cut_logit || (logits[position] == cut_logit && position <= cut_position);
-  });
+  set.keep_down_to(best.back());
 }
 
 }  // namespace

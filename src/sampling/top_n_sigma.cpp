@@ -28,10 +28,8 @@ double standard_deviation(std::span<const float> logits) {
 }
 
 void keep_within_sigmas(const SamplingParams& params, const StepContext&, CandidateSet& set) {
-  const std::span<const float> logits = set.logits();
   const auto peak = static_cast<double>(set.peak().logit);
-  const double lowest = peak - static_cast<double>(params.top_n_sigma) * standard_deviation(logits);
-  set.keep_if([=](std::size_t position) { return static_cast<double>(logits[position]) >= lowest; });
+  set.keep_from(at_least(peak - static_cast<double>(params.top_n_sigma) * standard_deviation(set.logits())));
 }
 
 }  // namespace

@@ -7,28 +7,20 @@
 namespace vitrine::sampling {
 namespace {
 
-struct Pool {
-  std::vector<RankedMass> members;
-  double mass = 0;
-};
-
 // The candidates whose logit lies at most `depth` below the peak.
-Pool gather(std::span<const float> logits, float peak, float depth) {
-  Pool pool;
-  const float lowest = peak - depth;
-  for (std::size_t position = 0; position < logits.size(); ++position) {
-    if (!(logits[position] >= lowest)) continue;
-    const float mass = exp_nonpositive(logits[position] - peak);
-    pool.members.push_back({-static_cast<double>(logits[position]), mass, static_cast<std::uint32_t>(position)});
-    pool.mass += static_cast<double>(mass);
-  }
+MassPool gather(std::span<const float> logits, float peak, float depth) {
+  MassPool pool;
+  for_each_at_least(logits, peak - depth, [&](std::size_t position) {
+    const float logit = logits[position];
+    pool.add({-static_cast<double>(logit), exp_nonpositive(logit - peak), static_cast<std::uint32_t>(position)});
+  });
   return pool;
 }
 
 // Most of the mass lies near the peak, so the pool to select from grows only as far as the mass asks for.
-Pool gather_mass(std::span<const float> logits, float peak, double wanted) {
-  for (const float depth : {2.0F, 5.0F, 10.0F, 20.0F}) {
-    Pool pool = gather(logits, peak, depth);
+MassPool gather_mass(std::span<const float> logits, float peak, double wanted) {
+  for (const float depth : {2.0F, 4.0F, 6.0F, 8.0F, 10.0F, 12.0F, 16.0F}) {
+    MassPool pool = gather(logits, peak, depth);
     if (pool.mass >= wanted) return pool;
   }
   return gather(logits, peak, std::numeric_limits<float>::infinity());
@@ -36,14 +28,9 @@ Pool gather_mass(std::span<const float> logits, float peak, double wanted) {
 
 void keep_nucleus(const SamplingParams& params, const StepContext&, CandidateSet& set) {
   const float peak = set.peak().logit;
-  const std::span<const float> logits = set.logits();
-  const double wanted = static_cast<double>(params.top_p) * sum_exp(logits, peak);
-  Pool pool = gather_mass(logits, peak, wanted);
-  const std::size_t cut_position = find_mass_cut(pool.members, wanted).position;
-  const float cut_logit = logits[cut_position];
-  set.keep_if([=](std::size_t position) {
-    return logits[position] > cut_logit || (logits[position] == cut_logit && position <= cut_position);
-  });
+  const double wanted = static_cast<double>(params.top_p) * sum_exp(set.logits(), peak);
+  MassPool pool = gather_mass(set.logits(), peak, wanted);
+  set.keep_down_to(find_mass_cut(pool.members, wanted).position);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "sampling/logits_processor.h"
 #include "sampling/softmax.h"
@@ -14,13 +15,12 @@ struct Leaders {
 Leaders find_leaders(CandidateSet& set, float threshold) {
   const std::span<const float> logits = set.logits();
   const float peak = set.peak().logit;
-  const double lowest = std::log(static_cast<double>(threshold) * sum_exp(logits, peak));
+  const double log_ratio = std::log(static_cast<double>(threshold) * sum_exp(logits, peak));
   Leaders leaders;
-  for (std::size_t position = 0; position < logits.size(); ++position) {
-    if (static_cast<double>(logits[position]) - static_cast<double>(peak) < lowest) continue;
+  for_each_at_least(logits, at_least(static_cast<double>(peak) + log_ratio), [&](std::size_t position) {
     if (leaders.count == 0 || logits[position] <= logits[leaders.last]) leaders.last = position;
     ++leaders.count;
-  }
+  });
   return leaders;
 }
 
@@ -31,7 +31,7 @@ void exclude_top_choices(const SamplingParams& params, const StepContext& contex
   if (set.size() - (leaders.count - 1) < static_cast<std::size_t>(params.xtc_min_keep)) return;
   const std::span<const float> logits = set.logits();
   const float last_logit = logits[leaders.last];
-  set.keep_if([=](std::size_t position) {
+  set.keep_if(-std::numeric_limits<float>::infinity(), [=](std::size_t position) {
     return logits[position] < last_logit || (logits[position] == last_logit && position >= leaders.last);
   });
 }

@@ -165,6 +165,15 @@ TEST(Sampler, APenaltyNeverMakesALogitInfinite) {
   EXPECT_EQ(sample(params, {3e38F, 1.0F}, 0, {0}).id, 0);
 }
 
+TEST(Sampler, TypicalPZeroKeepsTheTokenNearestToTheEntropy) {
+  SamplingParams params;
+  params.typical_p = 0.0F;
+  std::vector<float> row(1000, 0.0F);
+  row[7] = 7.5F;  // every surprise is further than 1 from the entropy, so the first look finds nothing
+  EXPECT_EQ(sample(params, row).id, 7);
+  EXPECT_EQ(sample(params, std::vector<float>(40, 0.0F)).id, 0);
+}
+
 TEST(Sampler, FrequenciesFollowTheProbabilities) {
   SamplingParams params;
   params.seed = 7;
