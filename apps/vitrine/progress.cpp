@@ -71,12 +71,14 @@ void ProgressBar::start(std::string_view what, std::uint64_t done) {
   clear_bar();
   what_ = what;
   first_bytes_ = done;
+  shown_bytes_ = done;
   started_ = Clock::now();
   shown_ = {};
 }
 
 // A terminal takes ten lines a second; a log file wants one in ten seconds, and the last.
 bool ProgressBar::is_due(std::uint64_t done, std::uint64_t total) const {
+  if (done == shown_bytes_) return false;
   if (total > 0 && done >= total) return true;
   return Clock::now() - shown_ >= (err_.is_tty() ? std::chrono::milliseconds(100) : std::chrono::seconds(10));
 }
@@ -86,6 +88,7 @@ void ProgressBar::progress(std::string_view what, std::uint64_t done, std::uint6
   if (what != what_) start(what, done);
   if (!is_due(done, total)) return;
   shown_ = Clock::now();
+  shown_bytes_ = done;
   const double elapsed = std::chrono::duration<double>(shown_ - started_).count();
   const double fetched = done > first_bytes_ ? static_cast<double>(done - first_bytes_) : 0;
   const std::string line = progress_line({what, done, total, elapsed > 0.2 ? fetched / elapsed : 0}, err_.width());

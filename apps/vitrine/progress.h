@@ -32,6 +32,7 @@ class ProgressBar final : public hub::Observer {
   bool is_quiet_;
   InterruptScope interrupt_;
   std::string what_;
+  std::uint64_t shown_bytes_ = 0;
   std::uint64_t first_bytes_ = 0;  // what was there before, which says nothing about the speed
   Clock::time_point started_;
   Clock::time_point shown_;

@@ -52,7 +52,8 @@ std::optional<std::uint64_t> file_number(const fs::path& path) {
 struct GroupFiles {
   const char* limit;
   const char* usage;
-  const char* reclaimable;  // key in memory.stat of page cache that the kernel gives back first
+  const char* inactive_file;  // keys in memory.stat of the page cache, which the kernel takes back when memory is short
+  const char* active_file;
 };
 
 struct MemoryLimit {
@@ -68,7 +69,9 @@ MemoryLimit tightest_limit(const fs::path& mount, const fs::path& group, const G
     const fs::path folder = mount / level;
     if (const auto limit = file_number(folder / files.limit)) {
       const std::uint64_t used = file_number(folder / files.usage).value_or(0);
-      const std::uint64_t cache = keyed_number(folder / "memory.stat", files.reclaimable).value_or(0);
+      const fs::path stat = folder / "memory.stat";
+      const std::uint64_t cache =
+          keyed_number(stat, files.inactive_file).value_or(0) + keyed_number(stat, files.active_file).value_or(0);
       const std::uint64_t held = used - std::min(used, cache);
       tightest.total = std::min(tightest.total, *limit);
       tightest.available = std::min(tightest.available, *limit - std::min(*limit, held));
@@ -90,10 +93,11 @@ MemoryLimit group_limit(const fs::path& root) {
     const fs::path group = line.substr(second + 1);
     MemoryLimit found;
     if (controllers.empty()) {
-      found = tightest_limit(mount, group, {"memory.max", "memory.current", "inactive_file "});
+      found = tightest_limit(mount, group, {"memory.max", "memory.current", "inactive_file ", "active_file "});
     } else if (controllers.find("memory") != std::string::npos) {
-      found = tightest_limit(mount / "memory", group,
-                             {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "});
+      found = tightest_limit(
+          mount / "memory", group,
+          {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ", "total_active_file "});
     }
     limit.total = std::min(limit.total, found.total);
     limit.available = std::min(limit.available, found.available);
