@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vitrine::testing {
+
+struct RunResult {
+  int exit_code = 0;  // 1000 + signal where one ended it
+  std::string out;
+  std::string err;
+  double seconds = 0;
+};
+
+// Runs the built program with empty stdin and these words, adding NAME=value pairs to its environment.
+RunResult run_vitrine(const std::vector<std::string>& words, const std::vector<std::string>& environment = {});
+
+}  // namespace vitrine::testing
