@@ -300,7 +300,10 @@ constexpr KnownPattern kPatterns[] = {
     {"numbers_3", R"(\p{N}{1,3})", scan<match_number<3>>},
     {"numbers", R"(\p{N}+)", scan<match_number<0>>},
     {"number", R"(\p{N})", scan<match_number<1>>},
-    {"words", R"(\w+|[^\w\s]+)", scan<match_word_or_rest>},
+    // \w+|[^\w\s]+ with \w as Unicode defines it, which PCRE2's is not.
+    {"words",
+     R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200C}\x{200D}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}]+|[^\s\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200C}\x{200D}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}]+)",
+     scan<match_word_or_rest>},
     {"space", R"(\s)", scan<match_one<is_space>>},
     {"punctuation", R"([!-/:-@\[-`{-~\p{P}])", scan<match_one<is_any_punctuation>>},
 };

@@ -13,6 +13,7 @@ namespace vitrine::tokenizer {
 struct Symbol {
   TokenId id = -1;
   std::uint32_t length = 0;
+  friend bool operator==(const Symbol&, const Symbol&) = default;
 };
 
 // What becomes of two neighbours: the token they merge into, and the rank of the merge (lower ranks merge first).

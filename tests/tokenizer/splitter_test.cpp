@@ -1,0 +1,126 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tokenizer/known_patterns.h"
+#include "tokenizer/pattern.h"
+#include "tokenizer/utf8.h"
+
+namespace vitrine::tokenizer {
+namespace {
+
+// Characters near which the patterns decide, and any others that the Unicode version of PCRE2 knows too.
+class TextMaker {
+ public:
+  explicit TextMaker(std::uint32_t seed) : random_(seed) {}
+
+  std::string text() {
+    std::string result;
+    const std::size_t length = pick(24);
+    for (std::size_t i = 0; i < length; ++i)
+      append_utf8(result, pick(4) == 0 ? any() : telling());
+    return result;
+  }
+
+ private:
+  std::size_t pick(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
+
+  char32_t telling() {
+    static const std::u32string characters =
+        U"''''sStTmMdDlLrReEvVaZ09 \t\n\r\u00A0\u3000\u0085\u017F\u212A.,!/-_@#$+<|~\u00B2\u0661\u0301\u0903\u20DD"
+        U"\u00E9\u00C9\u01C5\u02B0\u4E2D\u65E5\u3042\u30AB\u30FB\uD55C\u0E01\u0E31\U0001F600\u200D\u200B\u2581\u00AD";
+    return characters[pick(characters.size())];
+  }
+
+  char32_t any() {
+    for (;;) {
+      const auto code_point = static_cast<char32_t>(pick(0x20000));
+      const bool surrogate = code_point >= 0xD800 && code_point <= 0xDFFF;
+      // PCRE2 counts U+180E as white space, as old versions of Unicode did.
+      if (surrogate || code_point == 0x180E) continue;
+      std::string text;
+      append_utf8(text, code_point);
+      std::vector<Range> matches;
+      EXPECT_TRUE(assigned_->find_all(text, matches));
+      if (!matches.empty()) return code_point;
+    }
+  }
+
+  std::mt19937 random_;
+  std::unique_ptr<Pattern> assigned_ = make_pcre_pattern("\\P{Cn}").value_or_throw();
+};
+
+class Splitter : public ::testing::TestWithParam<KnownPattern> {};
+
+TEST_P(Splitter, FindsWhatPcreFindsInRandomText) {
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  TextMaker maker(seed);
+  const auto reference = make_pcre_pattern(GetParam().expression).value_or_throw();
+  for (int i = 0; i < 5000; ++i) {
+    const std::string text = maker.text();
+    std::vector<Range> expected, found;
+    ASSERT_TRUE(reference->find_all(text, expected));
+    GetParam().scan(text, found);
+    ASSERT_EQ(found, expected) << '"' << text << '"';
+  }
+}
+
+TEST_P(Splitter, IsChosenByItsExpression) {
+  const std::string long_text(1 << 20, 'A');
+  std::vector<Range> found, scanned;
+  ASSERT_TRUE(make_regex_pattern(GetParam().expression).value_or_throw()->find_all(long_text, found));
+  GetParam().scan(long_text, scanned);
+  EXPECT_EQ(found, scanned);
+}
+
+TEST_P(Splitter, TakesLinearTimeOnRuns) {
+  for (const std::string unit : {"A", ".", " ", "\n", "\xE6\x97\xA5", "1", "\xCC\x81", "a'", " \n",
+                                 "\xC2\xAA"
+                                 "A"}) {
+    std::string text;
+    while (text.size() < (1 << 20))
+      text += unit;
+    std::vector<Range> found;
+    const auto start = std::chrono::steady_clock::now();
+    GetParam().scan(text, found);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500)) << unit;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Known, Splitter, ::testing::ValuesIn(known_patterns().begin(), known_patterns().end()),
+                         [](const auto& row) {
+                           std::string name(row.param.name);
+                           std::erase(name, '.');
+                           return name;
+                         });
+
+TEST(PcrePattern, ReportsARunawayPattern) {
+  const auto pattern = make_regex_pattern("(a+)+$").value_or_throw();
+  std::vector<Range> matches;
+  const auto done = pattern->find_all(std::string(100, 'a') + "b", matches);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().kind, base::ErrorKind::kUsage);
+}
+
+TEST(PcrePattern, RefusesWhatDoesNotCompile) {
+  EXPECT_FALSE(make_regex_pattern("("));
+}
+
+TEST(PcrePattern, PassesOverEmptyMatches) {
+  std::vector<Range> matches;
+  ASSERT_TRUE(make_regex_pattern("x*").value_or_throw()->find_all("axxb", matches));
+  EXPECT_EQ(matches, (std::vector<Range>{{1, 3}}));
+}
+
+TEST(LiteralPattern, FindsWithoutOverlap) {
+  std::vector<Range> matches;
+  ASSERT_TRUE(make_literal_pattern("aa")->find_all("aaaaa", matches));
+  EXPECT_EQ(matches, (std::vector<Range>{{0, 2}, {2, 4}}));
+}
+
+}  // namespace
+}  // namespace vitrine::tokenizer

@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "tokenizer/tokenizer.h"
+
+// Small tokenizer.json files: every section's kinds, and every lie.
+namespace vitrine::tokenizer {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using Ids = std::vector<TokenId>;
+
+json small_file() {
+  return json::parse(R"({
+    "added_tokens": [], "normalizer": null, "pre_tokenizer": null, "post_processor": null, "decoder": {"type": "Fuse"},
+    "model": {"type": "BPE", "unk_token": "?",
+              "vocab": {"?": 0, "a": 1, "b": 2, "ab": 3, "c": 4, "abc": 5, " ": 6, "\u2581": 7, "A": 8, "1": 9, "2": 10},
+              "merges": ["a b", "ab c"]}})");
+}
+
+json with_pre_tokenizer(const char* pre_tokenizer) {
+  json file = small_file();
+  file["pre_tokenizer"] = json::parse(pre_tokenizer);
+  return file;
+}
+
+json with_normalizer(const char* normalizer) {
+  json file = small_file();
+  file["normalizer"] = json::parse(normalizer);
+  return file;
+}
+
+std::unique_ptr<Tokenizer> open(const json& file) {
+  return Tokenizer::from_tokenizer_json(file.dump(), "").value_or_throw();
+}
+
+std::string error_of_text(const std::string& text) {
+  const auto result = Tokenizer::from_tokenizer_json(text, "");
+  if (result) return "";
+  EXPECT_EQ(result.error().kind, base::ErrorKind::kBadFile);
+  return result.error().message;
+}
+std::string error_of(const json& file) {
+  return error_of_text(file.dump());
+}
+
+// The pieces of the text's tokens, with | between them.
+std::string pieces(const json& file, std::string_view text, EncodeOptions options = {}) {
+  const auto tokenizer = open(file);
+  std::vector<std::string> result;
+  for (const TokenId id : tokenizer->encode(text, options).value_or_throw()) {
+    result.emplace_back(tokenizer->piece(id));
+  }
+  return fmt::format("{}", fmt::join(result, "|"));
+}
+
+json added(const char* content, TokenId id, bool special) {
+  return {{"id", id},        {"content", content}, {"special", special},  {"normalized", false},
+          {"lstrip", false}, {"rstrip", false},    {"single_word", false}};
+}
+
+TEST(TokenizerJson, MergesInOrderOfRank) {
+  EXPECT_EQ(pieces(small_file(), "abcab"), "abc|ab");
+}
+
+TEST(TokenizerJson, TakesMergesAsPairsToo) {
+  json file = small_file();
+  file["model"]["merges"] = json::parse(R"([["a", "b"], ["ab", "c"]])");
+  EXPECT_EQ(pieces(file, "abcab"), "abc|ab");
+}
+
+TEST(TokenizerJson, UnknownCharactersBecomeTheUnknownToken) {
+  EXPECT_EQ(pieces(small_file(), "axxb"), "a|?|?|b");
+  json file = small_file();
+  file["model"]["fuse_unk"] = true;
+  EXPECT_EQ(pieces(file, "axxb"), "a|?|b");
+}
+
+TEST(TokenizerJson, WithoutUnknownTokenUnknownTextIsAnError) {
+  json file = small_file();
+  file["model"].erase("unk_token");
+  const auto ids = open(file)->encode("x", {});
+  ASSERT_FALSE(ids);
+  EXPECT_EQ(ids.error().kind, base::ErrorKind::kUsage);
+}
+
+TEST(TokenizerJson, FindsTheLongestAddedToken) {
+  json file = small_file();
+  file["added_tokens"] = {added("<x>", 11, true), added("<x>y", 12, false)};
+  EXPECT_EQ(pieces(file, "a<x>ya<x>"), "a|<x>y|a|<x>");
+  EXPECT_EQ(pieces(file, "<x>y<x>", {.parse_special = false}), "<x>y|?|?|?");
+}
+
+TEST(TokenizerJson, AddedTokensStripAndMindWords) {
+  json file = small_file();
+  file["added_tokens"] = {added("<l>", 11, true), added("<r>", 12, true), added("c", 4, false)};
+  file["added_tokens"][0]["lstrip"] = true;
+  file["added_tokens"][1]["rstrip"] = true;
+  file["added_tokens"][2]["single_word"] = true;
+  EXPECT_EQ(pieces(file, "a <l> b"), "a|<l>| |b");
+  EXPECT_EQ(pieces(file, "a <r> b"), "a| |<r>|b");
+  EXPECT_EQ(pieces(file, "abc"), "abc");
+  EXPECT_EQ(pieces(file, "ab c"), "ab| |c");
+}
+
+TEST(TokenizerJson, NormalizedAddedTokensAreFoundAfterNormalization) {
+  json file = with_normalizer(R"({"type": "Lowercase"})");
+  file["added_tokens"] = {added("AB", 11, false)};
+  EXPECT_EQ(pieces(file, "aB"), "ab");
+  file["added_tokens"][0]["normalized"] = true;
+  EXPECT_EQ(pieces(file, "aB"), "AB");
+}
+
+TEST(TokenizerJson, Normalizers) {
+  EXPECT_EQ(pieces(with_normalizer(R"({"type": "Lowercase"})"), "AB"), "ab");
+  EXPECT_EQ(pieces(with_normalizer(R"({"type": "Prepend", "prepend": "a"})"), "bc"), "abc");
+  EXPECT_EQ(pieces(with_normalizer(R"({"type": "Replace", "pattern": {"Regex": "[xy]+"}, "content": "c"})"), "abxy"),
+            "abc");
+  EXPECT_EQ(pieces(with_normalizer(R"({"type": "Strip"})"), " \t a\u3000"), "a");
+  EXPECT_EQ(
+      pieces(with_normalizer(R"({"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "StripAccents"}]})"),
+             "\u00E0b"),
+      "ab");
+  EXPECT_EQ(pieces(with_normalizer(R"({"type": "NFKC"})"), "\uFF21"), "A");
+  EXPECT_EQ(pieces(with_normalizer(R"({"type": "NFKD"})"), "\u00B9"), "1");
+}
+
+TEST(TokenizerJson, NfcComposesAcrossASegment) {
+  json file = with_normalizer(R"({"type": "NFC"})");
+  file["model"]["vocab"]["\u00E0"] = 11;
+  file["model"]["vocab"]["\uAC01"] = 12;
+  EXPECT_EQ(pieces(file, "ba\u0300b"), "b|\u00E0|b");
+  EXPECT_EQ(pieces(file, "\u1100\u1161\u11A8"), "\uAC01");
+}
+
+TEST(TokenizerJson, PreTokenizers) {
+  EXPECT_EQ(pieces(with_pre_tokenizer(R"({"type": "Digits", "individual_digits": true})"), "ab12"), "ab|1|2");
+  EXPECT_EQ(pieces(with_pre_tokenizer(R"({"type": "WhitespaceSplit"})"), "a b\nab"), "a|b|ab");
+  EXPECT_EQ(pieces(with_pre_tokenizer(R"({"type": "Whitespace"})"), "a b"), "a|b");
+  EXPECT_EQ(pieces(with_pre_tokenizer(R"({"type": "Metaspace"})"), "ab c"), "\u2581|ab|\u2581|c");
+  EXPECT_EQ(
+      pieces(with_pre_tokenizer(R"({"type": "Split", "pattern": {"String": "b"}, "behavior": "Removed"})"), "abc"),
+      "a|c");
+  EXPECT_EQ(
+      pieces(with_pre_tokenizer(
+                 R"({"type": "Split", "pattern": {"String": "b"}, "behavior": "MergedWithPrevious", "invert": false})"),
+             "abc"),
+      "ab|c");
+  EXPECT_EQ(pieces(with_pre_tokenizer(R"({"type": "Split", "pattern": {"String": "b"}, "behavior": "MergedWithNext"})"),
+                   "abc"),
+            "a|b|c");
+}
+
+TEST(TokenizerJson, OffsetsPointIntoTheTextAsGiven) {
+  json file = with_normalizer(R"({"type": "Sequence", "normalizers": [
+      {"type": "Prepend", "prepend": "\u2581"}, {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]})");
+  const auto tokens = open(file)->encode_with_offsets("ab c", {}).value_or_throw();
+  ASSERT_EQ(tokens.size(), 4u);
+  EXPECT_EQ(tokens[0].end, 0u);
+  EXPECT_EQ(tokens[1].start, 0u);
+  EXPECT_EQ(tokens[1].end, 2u);
+  EXPECT_EQ(tokens[2].start, 2u);
+  EXPECT_EQ(tokens[3].start, 3u);
+  EXPECT_EQ(tokens[3].end, 4u);
+}
+
+TEST(TokenizerJson, PostProcessorsPutTokensAround) {
+  json file = small_file();
+  file["post_processor"] = json::parse(R"({"type": "RobertaProcessing", "sep": ["b", 2], "cls": ["a", 1]})");
+  EXPECT_EQ(pieces(file, "c", {.add_special = true}), "a|c|b");
+  EXPECT_EQ(pieces(file, "c"), "c");
+}
+
+TEST(TokenizerJson, UnigramTakesTheBestScore) {
+  json file = small_file();
+  file["model"] = json::parse(R"({"type": "Unigram", "unk_id": 0,
+      "vocab": [["<unk>", 0], ["a", -1], ["b", -1], ["ab", -1.5], ["abc", -9], ["c", -1]]})");
+  EXPECT_EQ(pieces(file, "abc"), "ab|c");
+  EXPECT_EQ(pieces(file, "axxb"), "a|<unk>|b");
+}
+
+TEST(TokenizerJson, RefusesWhatIsNotSupportedByName) {
+  json file = small_file();
+  file["model"]["type"] = "WordPiece";
+  EXPECT_THAT(error_of(file), HasSubstr("model: type \"WordPiece\""));
+  EXPECT_THAT(error_of(with_normalizer(R"({"type": "Sequence", "normalizers": [{"type": "Precompiled"}]})")),
+              HasSubstr("normalizer.normalizers[0]: type \"Precompiled\""));
+  EXPECT_THAT(error_of(with_pre_tokenizer(R"({"type": "Moses"})")), HasSubstr("pre_tokenizer: type \"Moses\""));
+  file = small_file();
+  file["decoder"]["type"] = "CTC";
+  EXPECT_THAT(error_of(file), HasSubstr("decoder: type \"CTC\""));
+  file = small_file();
+  file["model"]["dropout"] = 0.1;
+  EXPECT_THAT(error_of(file), HasSubstr("model.dropout"));
+}
+
+TEST(TokenizerJson, RefusesBrokenStructure) {
+  json file = small_file();
+  file["model"]["merges"].push_back("a z");
+  EXPECT_THAT(error_of(file), HasSubstr("model.merges[2]"));
+  file = small_file();
+  file["model"]["vocab"]["z"] = std::int64_t{1} << 31;
+  EXPECT_THAT(error_of(file), HasSubstr("model.vocab"));
+  file = small_file();
+  file["model"]["vocab"]["z"] = 1;
+  EXPECT_THAT(error_of(file), HasSubstr("id 1 is given twice"));
+  file = small_file();
+  file["added_tokens"] = {added("", 11, true)};
+  EXPECT_THAT(error_of(file), HasSubstr("added_tokens[0]"));
+  file["added_tokens"] = {added("x", 11, true), added("x", 12, true)};
+  EXPECT_THAT(error_of(file), HasSubstr("added_tokens[1]"));
+  file["added_tokens"] = {added(std::string(600, 'x').c_str(), 11, true)};
+  EXPECT_THAT(error_of(file), HasSubstr("added_tokens[0]"));
+}
+
+TEST(TokenizerJson, RefusesTwoIdsOfOneText) {
+  EXPECT_THAT(error_of_text(R"({"model": {"type": "BPE", "vocab": {"a": 0, "a": 1}, "merges": []}})"),
+              HasSubstr("same text"));
+}
+
+TEST(TokenizerJson, RefusesDeepNestingQuickly) {
+  const std::string deep = R"({"normalizer": )" + std::string(100'000, '[');
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_NE(error_of_text(deep), "");
+  EXPECT_NE(error_of_text(deep + std::string(100'000, ']') + "}"), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+}
+
+TEST(TokenizerJson, RefusesEveryPrefix) {
+  const std::string whole = small_file().dump();
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_NE(error_of_text(whole.substr(0, length)), "");
+}
+
+TEST(TokenizerJson, PassesOverIdsOutsideTheVocabulary) {
+  const auto tokenizer = open(small_file());
+  EXPECT_EQ(tokenizer->decode(Ids{-1, 1, 1'000'000, 2}), "ab");
+  EXPECT_EQ(tokenizer->piece(-1), "");
+  EXPECT_EQ(Detokenizer(*tokenizer, false).push(-5), "");
+}
+
+}  // namespace
+}  // namespace vitrine::tokenizer
