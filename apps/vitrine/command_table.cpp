@@ -8,6 +8,8 @@ namespace {
 
 // name, group, one-line help, two examples, maker
 constexpr std::array kCommands = {
+    CommandEntry{"run", "Answers", "Complete a text", "vitrine run smollm2-135m-instruct \"The KV cache is\" -n 40",
+                 "echo \"Once upon a time\" | vitrine run ./model.gguf --temperature 0 --stats", make_run},
     CommandEntry{"pull", "Models", "Fetch a model, or list what fits this machine",
                  "vitrine pull smollm2-135m-instruct", "vitrine pull hf:Qwen/Qwen3-0.6B-GGUF", make_pull},
     CommandEntry{"list", "Models", "List the models on disk", "vitrine list", "vitrine list --json", make_list},
