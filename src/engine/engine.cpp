@@ -1,0 +1,219 @@
+#include "engine/engine.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
+#include "engine/validate.h"
+
+namespace vitrine::engine {
+namespace {
+
+base::Result<EngineConfig> complete(EngineConfig config, const models::ModelConfig& model) {
+  if (config.context_length == 0) config.context_length = model.context_length;
+  if (config.context_length > model.context_length) {
+    return base::usage_error(fmt::format("--ctx {}: the model's context length is {}; use at most that",
+                                         config.context_length, model.context_length));
+  }
+  if (config.max_sequences == 0) return base::usage_error("max_sequences 0: at least one sequence must run");
+  if (config.max_chunk_tokens == 0) return base::usage_error("--chunk 0: a step needs at least one row; use 1 or more");
+  return config;
+}
+
+base::Result<std::size_t> count_blocks(const EngineConfig& config, std::size_t block_bytes) {
+  if (!config.kv_memory_bytes) return base::ceil_div(config.context_length, kvcache::kBlockTokens);
+  const std::size_t num_blocks = *config.kv_memory_bytes / block_bytes;
+  if (num_blocks > 0) return num_blocks;
+  return base::usage_error(fmt::format("--kv-memory {}: one block of {} tokens takes {} bytes; allow more",
+                                       *config.kv_memory_bytes, kvcache::kBlockTokens, block_bytes));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Engine>> Engine::create(const models::Model& model, EngineConfig config,
+                                                     base::MemoryLedger& ledger) {
+  auto completed = complete(std::move(config), model.config());
+  if (!completed) return completed.error();
+  const kvcache::KvCacheShape shape = model.kv_shape(completed->kv_type);
+  const auto bytes = kvcache::block_bytes(shape);
+  if (!bytes) return bytes.error();
+  const auto num_blocks = count_blocks(*completed, *bytes);
+  if (!num_blocks) return num_blocks.error();
+  auto cache = kvcache::KvCache::create(shape, *num_blocks);
+  if (!cache) return cache.error();
+  return std::unique_ptr<Engine>(new Engine(model, *std::move(completed), *std::move(cache), ledger));
+}
+
+Engine::Engine(const models::Model& model, EngineConfig config, kvcache::KvCache cache, base::MemoryLedger& ledger)
+    : model_(model),
+      config_(std::move(config)),
+      ledger_(ledger),
+      cache_(std::move(cache)),
+      scheduler_({config_.max_sequences, config_.max_chunk_tokens}, cache_.num_blocks()),
+      runner_(model, cache_, {config_.max_chunk_tokens + config_.max_sequences, config_.max_sequences}) {
+  using enum base::MemoryKind;
+  ledger_.add(kKv, cache_.size_bytes());
+  ledger_.add(kActivations, runner_.activation_bytes());
+  ledger_.add(kScratch, runner_.scratch_bytes());
+}
+
+Engine::~Engine() {
+  using enum base::MemoryKind;
+  ledger_.remove(kKv, cache_.size_bytes() - noted_idle_bytes_);
+  ledger_.remove(kPrefixCache, noted_idle_bytes_);
+  ledger_.remove(kActivations, runner_.activation_bytes());
+  ledger_.remove(kScratch, runner_.scratch_bytes());
+}
+
+std::size_t Engine::max_total_tokens() const {
+  return std::min(config_.context_length, cache_.num_blocks() * kvcache::kBlockTokens);
+}
+
+std::optional<Refusal> Engine::validate(const Request& request) const {
+  return engine::validate(request, {.vocab_size = model_.config().vocab_size,
+                                    .context_length = config_.context_length,
+                                    .kv_tokens = cache_.num_blocks() * kvcache::kBlockTokens});
+}
+
+std::vector<kvcache::PrefixDigest> Engine::prefix_digests(const Request& request) const {
+  if (!config_.prefix_cache) return {};
+  const std::string seed = fmt::format("{}\n{}", config_.prefix_seed, tensor::dtype_info(config_.kv_type).name);
+  return kvcache::prefix_digests(kvcache::prefix_root(seed, request.cache_salt), request.prompt);
+}
+
+base::Result<RequestId> Engine::submit(Request request, EventCallback callback) {
+  if (auto refusal = validate(request)) return base::usage_error(std::move(refusal->message));
+  // All that costs time is done here, on the client's thread.
+  Sequence::Setup setup{{}, std::move(request), std::move(callback), {}, max_total_tokens()};
+  setup.prefix_digests = prefix_digests(setup.request);
+  const std::scoped_lock lock(inbox_mutex_);
+  const RequestId id = setup.id = static_cast<RequestId>(next_id_++);
+  submitted_.push_back(std::make_unique<Sequence>(std::move(setup)));
+  ++num_unfinished_;
+  inbox_filled_.notify_one();
+  return id;
+}
+
+void Engine::abort(RequestId id) {
+  const std::scoped_lock lock(inbox_mutex_);
+  aborted_.push_back(id);
+}
+
+bool Engine::has_work() const {
+  const std::scoped_lock lock(inbox_mutex_);
+  return num_unfinished_ > 0;
+}
+
+bool Engine::wait_for_work(std::stop_token stop) {
+  std::unique_lock lock(inbox_mutex_);
+  return inbox_filled_.wait(lock, std::move(stop), [this] { return num_unfinished_ > 0; });
+}
+
+void Engine::step() {
+  drain();
+  const SchedulerOutput& work = scheduler_.schedule();
+  runner_.run(work.rows, observer_);
+  const auto results = runner_.sample(work.rows);
+  scheduler_.update();
+  publish(work, results);
+}
+
+void Engine::drain() {
+  std::vector<std::unique_ptr<Sequence>> submitted;
+  std::vector<RequestId> aborted;
+  {
+    const std::scoped_lock lock(inbox_mutex_);
+    submitted.swap(submitted_);
+    aborted.swap(aborted_);
+  }
+  for (auto& sequence : submitted) {
+    scheduler_.add(std::move(sequence));
+  }
+  for (const RequestId id : aborted) {
+    TokenEvent event;
+    event.finish_reason = FinishReason::kAbort;
+    finish(id, std::move(event));
+  }
+}
+
+void Engine::publish(const SchedulerOutput& work, std::span<const SampleResult> results) {
+  ++num_steps_;
+  num_preemptions_ += work.num_preempted;
+  // Ids first: an event may end its sequence.
+  std::vector<RequestId> without_answer;
+  for (const ScheduledRows& rows : work.rows) {
+    if (!rows.sequence->wants_token() && rows.sequence->num_pending() == 0)
+      without_answer.push_back(rows.sequence->id());
+  }
+  for (const SampleResult& result : results) {
+    publish_token(result);
+  }
+  for (const RequestId id : without_answer) {
+    TokenEvent event;
+    event.finish_reason = FinishReason::kLength;
+    finish(id, std::move(event));
+  }
+  note_memory();
+}
+
+void Engine::publish_token(const SampleResult& result) {
+  Sequence& sequence = *result.sequence;
+  TokenEvent event;
+  if (!result.sampled) {
+    event.error = result.sampled.error().message;
+    event.finish_reason = FinishReason::kError;
+    return finish(sequence.id(), std::move(event));
+  }
+  event.token = result.sampled->id;
+  event.logprob = result.sampled->logprob;
+  event.top_logprobs = result.sampled->top_logprobs;
+  event.finish_reason = sequence.append(result.sampled->id);
+  sequence.clock.charge(&RequestTimings::other_s);
+  sequence.clock.mark_first_token();
+  if (event.finish_reason) return finish(sequence.id(), std::move(event));
+  sequence.send(std::move(event));
+}
+
+void Engine::finish(RequestId id, TokenEvent event) {
+  const auto sequence = scheduler_.remove(id);
+  if (!sequence) return;  // aborted after its end
+  sequence->clock.charge(sequence->has_started() ? &RequestTimings::other_s : &RequestTimings::queue_s);
+  {
+    const std::scoped_lock lock(inbox_mutex_);
+    --num_unfinished_;
+  }
+  sequence->send(std::move(event));
+}
+
+void Engine::note_memory() {
+  const std::size_t idle_bytes = scheduler_.blocks().pool().num_idle() * cache_.size_bytes() / cache_.num_blocks();
+  ledger_.add(base::MemoryKind::kPrefixCache, idle_bytes);
+  ledger_.remove(base::MemoryKind::kPrefixCache, noted_idle_bytes_);
+  ledger_.add(base::MemoryKind::kKv, noted_idle_bytes_);
+  ledger_.remove(base::MemoryKind::kKv, idle_bytes);
+  noted_idle_bytes_ = idle_bytes;
+}
+
+EngineStats Engine::stats() const {
+  const kvcache::BlockPool& pool = scheduler_.blocks().pool();
+  return {
+      .num_waiting = scheduler_.num_waiting(),
+      .num_running = scheduler_.num_running(),
+      .num_blocks = pool.num_blocks(),
+      .num_blocks_in_use = pool.num_in_use(),
+      .num_blocks_cached = pool.num_idle(),
+      .num_blocks_touched = pool.num_touched(),
+      .block_bytes = cache_.size_bytes() / cache_.num_blocks(),
+      .num_steps = num_steps_,
+      .num_preemptions = num_preemptions_,
+  };
+}
+
+kvcache::PrefixExplanation Engine::explain_prefix(const Request& request) const {
+  const auto digests = prefix_digests(request);
+  return scheduler_.blocks().index().explain({request.prompt, digests});
+}
+
+}  // namespace vitrine::engine

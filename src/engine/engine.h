@@ -1,0 +1,113 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/memory_ledger.h"
+#include "base/result.h"
+#include "engine/model_runner.h"
+#include "engine/request.h"
+#include "engine/scheduler.h"
+#include "engine/validate.h"
+#include "kvcache/kv_cache.h"
+#include "models/model.h"
+
+namespace vitrine::engine {
+
+struct EngineConfig {
+  std::size_t context_length = 0;  // prompt and answer together; 0: the model's own
+  tensor::DType kv_type = tensor::DType::kF16;
+  std::optional<std::size_t> kv_memory_bytes = {};  // absent: one sequence of context_length tokens
+  std::size_t max_sequences = 1;                    // that run at once
+  std::size_t max_chunk_tokens = 512;               // most prompt rows of one step
+  bool prefix_cache = true;
+  // All but the tokens on which the bits of keys and values depend: model file, adapter, numeric paths, instruction
+  // set.
+  std::string prefix_seed = {};
+};
+
+// What a snapshot of the engine shows; counts of blocks are of kvcache::kBlockTokens tokens each.
+struct EngineStats {
+  std::size_t num_waiting = 0;
+  std::size_t num_running = 0;
+  std::size_t num_blocks = 0;
+  std::size_t num_blocks_in_use = 0;
+  std::size_t num_blocks_cached = 0;   // idle, kept for their prefix
+  std::size_t num_blocks_touched = 0;  // that take memory: the others were never written
+  std::size_t block_bytes = 0;
+  std::size_t num_steps = 0;
+  std::size_t num_preemptions = 0;
+};
+
+// Runs requests over one model, many at once. submit, abort, validate, has_work and wait_for_work may be called from
+// any thread; step and the rest from one thread, the engine thread, which owns everything behind the queue. The bits of
+// a request's answer depend on the request alone, never on its neighbours, the chunk size, the cache or preemption.
+class Engine {
+ public:
+  // The model and the ledger must outlive the engine. Fails with kUsage (a setting is wrong) or kNoMemory.
+  static base::Result<std::unique_ptr<Engine>> create(const models::Model& model, EngineConfig config,
+                                                      base::MemoryLedger& ledger);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  std::optional<Refusal> validate(const Request& request) const;
+  // Queues a request; the message of the error is that of validate(). Events go to `callback` until one has a
+  // finish_reason; the first may come before submit has returned.
+  base::Result<RequestId> submit(Request request, EventCallback callback);
+  // Ends a request with FinishReason::kAbort in the next step; no effect on one that has ended.
+  void abort(RequestId id);
+
+  void step();
+  bool has_work() const;
+  // Blocks until there is work or `stop` is requested; true when there is work.
+  bool wait_for_work(std::stop_token stop);
+
+  // Sees the values of every forward pass from now on; null: nobody. Must outlive its use.
+  void set_observer(models::ForwardObserver* observer) { observer_ = observer; }
+  const EngineConfig& config() const { return config_; }
+  // Most tokens a request can have, prompt and answer together: the context length or what the KV cache holds.
+  std::size_t max_total_tokens() const;
+  EngineStats stats() const;
+  // How much of a prompt is cached now, and the first token that differs from what is.
+  kvcache::PrefixExplanation explain_prefix(const Request& request) const;
+  // The first invariant that does not hold, in words; empty when all hold.
+  std::string check_integrity() const { return scheduler_.check_integrity(); }
+
+ private:
+  Engine(const models::Model& model, EngineConfig config, kvcache::KvCache cache, base::MemoryLedger& ledger);
+
+  std::vector<kvcache::PrefixDigest> prefix_digests(const Request& request) const;
+  void drain();
+  void publish(const SchedulerOutput& work, std::span<const SampleResult> results);
+  void publish_token(const SampleResult& result);
+  void finish(RequestId id, TokenEvent event);
+  void note_memory();
+
+  const models::Model& model_;
+  const EngineConfig config_;
+  base::MemoryLedger& ledger_;
+  kvcache::KvCache cache_;
+  Scheduler scheduler_;
+  ModelRunner runner_;
+  models::ForwardObserver* observer_ = nullptr;
+  std::size_t num_steps_ = 0;
+  std::size_t num_preemptions_ = 0;
+  std::size_t noted_idle_bytes_ = 0;  // moved from kKv to kPrefixCache in the ledger
+
+  // What other threads hand over; everything else belongs to the engine thread.
+  mutable std::mutex inbox_mutex_;
+  std::condition_variable_any inbox_filled_;
+  std::vector<std::unique_ptr<Sequence>> submitted_;
+  std::vector<RequestId> aborted_;
+  std::uint64_t next_id_ = 0;
+  std::size_t num_unfinished_ = 0;
+};
+
+}  // namespace vitrine::engine

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/scheduler.h"
+#include "kvcache/kv_cache.h"
+#include "models/model.h"
+#include "sampling/sampler.h"
+
+namespace vitrine::engine {
+
+// The token sampled for a sequence, or why there is none: the fault is that sequence's alone.
+struct SampleResult {
+  Sequence* sequence = nullptr;
+  base::Result<sampling::Sampled> sampled;
+};
+
+// Turns scheduled rows into one forward pass and its logits into tokens. Owns the workspace; the model and the cache
+// must outlive it. Used by the engine thread alone.
+class ModelRunner {
+ public:
+  struct Limits {
+    std::size_t max_rows = 0;       // of one step
+    std::size_t max_sequences = 0;  // of one step
+  };
+  ModelRunner(const models::Model& model, kvcache::KvCache& cache, Limits limits);
+
+  void run(std::span<const ScheduledRows> rows, models::ForwardObserver* observer);
+  // The next token of each sequence whose rows of the last run reach its end. Valid until the next call.
+  std::span<const SampleResult> sample(std::span<const ScheduledRows> rows);
+
+  std::size_t activation_bytes() const { return workspace_->activation_bytes(); }
+  std::size_t scratch_bytes() const { return workspace_->scratch_bytes(); }
+
+ private:
+  void append(const ScheduledRows& rows);
+
+  const models::Model& model_;
+  kvcache::KvCache& cache_;
+  std::unique_ptr<models::Workspace> workspace_;
+  models::ForwardBatch batch_;  // kept for its memory
+  std::vector<SampleResult> results_;
+};
+
+}  // namespace vitrine::engine

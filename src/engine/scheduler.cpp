@@ -1,0 +1,125 @@
+#include "engine/scheduler.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace vitrine::engine {
+
+void Scheduler::add(std::unique_ptr<Sequence> sequence) {
+  const QueueKey key = sequence->key();
+  waiting_.emplace(key, std::move(sequence));
+}
+
+const SchedulerOutput& Scheduler::schedule() {
+  output_.rows.clear();
+  output_.num_preempted = 0;
+  make_room_for_running();
+  const std::size_t chunk_left = schedule_running();
+  schedule_waiting(chunk_left);
+  std::ranges::stable_partition(output_.rows,
+                                [](const ScheduledRows& rows) { return rows.sequence->next_is_generated(); });
+  return output_;
+}
+
+void Scheduler::make_room_for_running() {
+  for (auto place = running_.begin(); place != running_.end(); ++place) {
+    if (!make_room(*place->second)) return;  // it was the last one and is gone
+  }
+}
+
+// False when the sequence itself had to go.
+bool Scheduler::make_room(Sequence& sequence) {
+  while (!blocks_.grow(sequence.table, sequence.num_tokens())) {
+    const bool is_last = std::prev(running_.end())->second.get() == &sequence;
+    preempt_last();
+    if (is_last) return false;
+  }
+  return true;
+}
+
+void Scheduler::preempt_last() {
+  const auto last = std::prev(running_.end());
+  Sequence& sequence = *last->second;
+  blocks_.release(sequence.table);
+  sequence.restart();
+  waiting_.insert(running_.extract(last));
+  ++output_.num_preempted;
+}
+
+// Returns how much of the chunk is left.
+std::size_t Scheduler::schedule_running() {
+  std::size_t chunk_left = config_.max_chunk_tokens;
+  for (const auto& [key, sequence] : running_) {
+    // One generated row each stands outside the chunk: a long prompt beside it must not stop an answer.
+    const std::size_t own = sequence->next_is_generated() ? 1 : 0;
+    const std::size_t num_rows = std::min(sequence->num_pending(), own + chunk_left);
+    if (num_rows == 0) continue;
+    chunk_left -= num_rows - own;
+    output_.rows.push_back({sequence.get(), num_rows, false});
+  }
+  return chunk_left;
+}
+
+void Scheduler::schedule_waiting(std::size_t chunk_left) {
+  while (chunk_left > 0 && !waiting_.empty() && running_.size() < config_.max_sequences) {
+    Sequence& sequence = *waiting_.begin()->second;
+    if (!admit(sequence)) return;
+    running_.insert(waiting_.extract(waiting_.begin()));
+    const std::size_t num_rows = std::min(sequence.num_pending(), chunk_left);
+    chunk_left -= num_rows;
+    output_.rows.push_back({&sequence, num_rows, true});
+  }
+}
+
+bool Scheduler::admit(Sequence& sequence) {
+  const auto num_cached = blocks_.reserve(
+      sequence.table,
+      {
+          .prompt = sequence.prefix(),
+          // The last row is computed even when all are cached: its logits are wanted.
+          .max_cached_tokens = std::min(sequence.prompt_tokens(), sequence.num_tokens() - 1),
+          .num_tokens = sequence.num_tokens() + 1,
+          // Each running sequence may need a block soon; without this the newcomer would be preempted at once.
+          .headroom_blocks = running_.size(),
+      });
+  if (!num_cached) return false;
+  sequence.start(*num_cached);
+  return true;
+}
+
+void Scheduler::update() {
+  for (const auto& [sequence, num_rows, starts] : output_.rows) {
+    sequence->advance(num_rows);
+    blocks_.publish(sequence->table, sequence->prefix(), std::min(sequence->num_computed(), sequence->prompt_tokens()));
+  }
+}
+
+std::unique_ptr<Sequence> Scheduler::take(Queue& queue, RequestId id) {
+  const auto place = std::ranges::find(queue, id, [](const auto& item) { return item.first.id; });
+  if (place == queue.end()) return nullptr;
+  return std::move(queue.extract(place).mapped());
+}
+
+std::unique_ptr<Sequence> Scheduler::remove(RequestId id) {
+  auto sequence = take(running_, id);
+  if (!sequence) return take(waiting_, id);
+  blocks_.release(sequence->table);
+  return sequence;
+}
+
+std::string Scheduler::check_integrity() const {
+  std::vector<const kvcache::BlockTable*> tables;
+  for (const auto& [key, sequence] : running_) {
+    if (sequence->num_computed() > sequence->num_tokens()) return "a sequence has computed more than its tokens";
+    if (sequence->num_computed() > sequence->table.capacity_tokens()) return "computed positions without a block";
+    tables.push_back(&sequence->table);
+  }
+  for (const auto& [key, sequence] : waiting_) {
+    if (!sequence->table.blocks().empty()) return "a waiting sequence holds blocks";
+  }
+  if (running_.size() > config_.max_sequences) return "more sequences run than are allowed";
+  return blocks_.check_integrity(tables);
+}
+
+}  // namespace vitrine::engine

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/sequence.h"
+#include "kvcache/block_manager.h"
+
+namespace vitrine::engine {
+
+// The next num_rows positions of a sequence, from its num_computed() on.
+struct ScheduledRows {
+  Sequence* sequence = nullptr;
+  std::size_t num_rows = 0;
+  bool starts = false;  // the first rows since it waited
+
+  // The step catches up with the last token, so the next one is sampled from it.
+  bool samples() const { return num_rows == sequence->num_pending() && sequence->wants_token(); }
+};
+
+// One step's work: generated rows come first, then chunks of prompts. A sequence appears at most once.
+struct SchedulerOutput {
+  std::vector<ScheduledRows> rows;
+  std::size_t num_preempted = 0;
+};
+
+struct SchedulerConfig {
+  std::size_t max_sequences = 1;       // that run at once
+  std::size_t max_chunk_tokens = 512;  // most rows of one step besides one generated row per sequence
+};
+
+// Owns every sequence and decides which positions each step computes. A sequence runs only once the cache has room for
+// all tokens it has and one more; when a running one then needs a block and none is left, the last in order is
+// preempted: it gives its blocks up, waits, and computes them again, generated positions as generated rows. So the
+// first in order always finishes. Waiting ones are not overtaken. No model, no tensors; owned by the engine thread.
+class Scheduler {
+ public:
+  Scheduler(SchedulerConfig config, std::size_t num_blocks) : config_(config), blocks_(num_blocks) {}
+
+  void add(std::unique_ptr<Sequence> sequence);
+  // Valid until the next call. The caller computes the rows, then calls update().
+  const SchedulerOutput& schedule();
+  // The scheduled rows were computed: counts them and publishes full prompt blocks.
+  void update();
+  // Takes a sequence out and gives its blocks back; null when there is none with this id.
+  std::unique_ptr<Sequence> remove(RequestId id);
+
+  bool empty() const { return waiting_.empty() && running_.empty(); }
+  std::size_t num_waiting() const { return waiting_.size(); }
+  std::size_t num_running() const { return running_.size(); }
+  const kvcache::BlockManager& blocks() const { return blocks_; }
+
+  // The first invariant that does not hold, in words; empty when all hold.
+  std::string check_integrity() const;
+
+ private:
+  using Queue = std::map<QueueKey, std::unique_ptr<Sequence>>;
+
+  void make_room_for_running();
+  bool make_room(Sequence& sequence);
+  void preempt_last();
+  std::size_t schedule_running();
+  void schedule_waiting(std::size_t chunk_left);
+  bool admit(Sequence& sequence);
+  static std::unique_ptr<Sequence> take(Queue& queue, RequestId id);
+
+  SchedulerConfig config_;
+  kvcache::BlockManager blocks_;
+  Queue waiting_;
+  Queue running_;
+  SchedulerOutput output_;
+};
+
+}  // namespace vitrine::engine

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "engine/request.h"
+#include "engine/request_clock.h"
+#include "kvcache/block_table.h"
+#include "kvcache/prefix_index.h"
+#include "sampling/sampler.h"
+
+namespace vitrine::engine {
+
+// The order in which requests are served: by priority, then by arrival. The first one is never preempted.
+struct QueueKey {
+  int priority = 0;
+  RequestId id{};
+
+  friend bool operator<(const QueueKey& a, const QueueKey& b) {
+    return a.priority != b.priority ? a.priority > b.priority : a.id < b.id;
+  }
+};
+
+// The progress of one request. Wanted are the keys and values of every token it has; computed are the first
+// num_computed. It catches up, then a new token is sampled: there are no prefill and decode phases.
+// Invariants: num_computed <= num_tokens(); positions below num_computed lie in `table`. Built on the client's thread,
+// then owned by the engine thread alone.
+class Sequence {
+ public:
+  struct Setup {
+    RequestId id{};
+    Request request;
+    EventCallback callback;
+    std::vector<kvcache::PrefixDigest> prefix_digests;  // empty: takes no part in prefix caching
+    std::size_t max_total_tokens = 0;                   // prompt and answer together
+  };
+  explicit Sequence(Setup setup);
+
+  const Request& request() const { return setup_.request; }
+  RequestId id() const { return setup_.id; }
+  QueueKey key() const { return {request().priority, id()}; }
+  kvcache::PrefixView prefix() const { return {request().prompt, setup_.prefix_digests}; }
+
+  std::span<const TokenId> tokens() const { return tokens_; }  // prompt, then what was generated
+  std::size_t num_tokens() const { return tokens_.size(); }
+  std::size_t prompt_tokens() const { return request().prompt.size(); }
+  std::size_t completion_tokens() const { return num_tokens() - prompt_tokens(); }
+  std::size_t num_computed() const { return num_computed_; }
+  std::size_t num_pending() const { return num_tokens() - num_computed_; }
+  bool next_is_generated() const { return num_computed_ >= prompt_tokens(); }
+  bool has_started() const { return cached_tokens_.has_value(); }
+  bool wants_token() const { return request().max_tokens != std::size_t{0}; }
+
+  // Cached positions count as computed. Called at each admission; what a client is told is the first one's.
+  void start(std::size_t num_cached);
+  void advance(std::size_t num_rows) { num_computed_ += num_rows; }
+  void restart() { num_computed_ = 0; }  // its blocks were taken away
+  base::Result<sampling::Sampled> sample(std::span<float> logits) const;
+  // Takes the sampled token; the reason when it is the last one.
+  std::optional<FinishReason> append(TokenId token);
+  // An event with the counts and times filled in, sent to the client.
+  void send(TokenEvent event) const;
+
+  kvcache::BlockTable table;
+  RequestClock clock;
+
+ private:
+  bool ends_with(TokenId token) const;
+
+  Setup setup_;
+  sampling::Sampler sampler_;
+  std::vector<TokenId> tokens_;
+  std::size_t num_computed_ = 0;
+  std::optional<std::size_t> cached_tokens_;
+};
+
+}  // namespace vitrine::engine
