@@ -20,6 +20,8 @@ import time
 TOOL = "clang-tidy-16"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 LINTED = ("src/", "apps/", "tests/")
+# clang 16 does not know the CPU features that this file asks for, so it cannot parse it.
+UNKNOWN_TO_CLANG = ("src/backends/cpu/isa.cpp",)
 # clang does not know g++'s target pragmas, which the kernel files use; the same instruction sets as options.
 KERNEL_OPTIONS = {
     "kernels/avx2": ["-mavx2", "-mfma", "-mf16c"],
@@ -78,7 +80,7 @@ def unit_key(entry, headers, settings):
 def run_tidy(entry, build_dir):
     extra = [f"--extra-arg={option}" for option in kernel_options(entry["file"])]
     # -Wno-error and no diagnostics of the compiler's own: g++ decides about warnings, and its options differ.
-    command = [TOOL, "--quiet", "-p", str(build_dir), "--extra-arg=-Wno-everything", *extra, entry["file"]]
+    command = [TOOL, "--quiet", "-p", str(build_dir), "--extra-arg=-Wno-error", "--extra-arg=-Wno-everything", *extra, entry["file"]]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
     noise = re.compile(r"^\d+ warnings?( and \d+ errors?)? generated\.$|^Suppressed |^Use -header-filter", re.MULTILINE)
     return done.returncode, done.stdout + "\n".join(line for line in done.stderr.splitlines() if not noise.match(line))
@@ -88,7 +90,7 @@ def read_units(build_dir, root, wanted):
     entries = {}
     for entry in json.loads((build_dir / "compile_commands.json").read_text(encoding="utf-8")):
         file = os.path.relpath(entry["file"], root)
-        if file.startswith(LINTED) and (not wanted or file in wanted):
+        if file.startswith(LINTED) and file not in UNKNOWN_TO_CLANG and (not wanted or file in wanted):
             entries.setdefault(file, entry)
     return dict(sorted(entries.items()))
 

@@ -73,7 +73,7 @@ fetch_models() {
   done
 }
 
-fetch_tokenizers() { "$root/scripts/fetch_tokenizers.sh" "$root/build/tokenizers"; }
+fetch_tokenizers() { "$root/scripts/fetch_tokenizers.sh" "$root/build/tokenizer-files"; }
 
 # Without a network the tests that need these files skip and say so; under CI=true absence is a failure.
 fetch_inputs() {
