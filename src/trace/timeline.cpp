@@ -133,6 +133,10 @@ void Timeline::count_overflowed(const Span& span) {
   }
 }
 
+void ScopedSpan::annotate(std::string_view key, AttributeValue value) {
+  timeline_.annotate(id_, key, std::move(value));
+}
+
 template <typename Wanted>
 std::vector<Interval> Timeline::intervals_where(Wanted wanted) const {
   const std::int64_t wall = wall_ns();

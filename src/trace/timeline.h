@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -130,7 +129,7 @@ class ScopedSpan {
   ScopedSpan& operator=(const ScopedSpan&) = delete;
 
   SpanId id() const { return id_; }
-  void annotate(std::string_view key, AttributeValue value) { timeline_.annotate(id_, key, std::move(value)); }
+  void annotate(std::string_view key, AttributeValue value);
 
  private:
   Timeline& timeline_;
