@@ -16,6 +16,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 LIBRARY = re.compile(r"vitrine_library\(\s*(\w+)([^)]*)\)")
 FOREACH = re.compile(r"foreach\(\w+ ([^)]*)\)")
 ROW = re.compile(r"^\|(?P<folders>[^|]*`[^|]*)\|(?P<what>[^|]*)\|(?P<uses>[^|]*)\|\s*$", re.MULTILINE)
+TABLE_HEAD = "| folder | responsibility | may include |"
 ALWAYS = ("base", "trace")
 EVERYTHING = "all"
 KEYWORDS = {"DEPS", "LIBS", "SOURCES"}
@@ -24,7 +25,8 @@ KEYWORDS = {"DEPS", "LIBS", "SOURCES"}
 def read_table(text):
     """{folder: set of folders named in its row}, in the table's order, which is bottom-up."""
     table = {}
-    for row in ROW.finditer(text):
+    _, _, rest = text.partition(TABLE_HEAD)
+    for row in ROW.finditer(rest.partition("\n\n")[0]):
         uses = row["uses"].strip()
         for folder in re.findall(r"`([^`]+)`", row["folders"]):
             name = folder.strip("/").removeprefix("src/")
