@@ -8,9 +8,6 @@
 # shellcheck source=scripts/setup/test.sh
 . "$root/scripts/setup/test.sh"
 
-# The model that `chat` takes when none is named.
-default_model=smollm2-135m-instruct
-
 short_help() {
   cat <<'HELP'
 Vitrine: an LLM inference engine that shows every stage of its own work. This checkout is not built yet.
@@ -32,7 +29,7 @@ take_lock() {
   flock 9
 }
 
-# ensure_tools LIST...: sets `packages` to what is missing and `need_rust`, for the count of steps and the installation.
+# find_missing_tools LIST...: sets `packages` to what is missing and `need_rust`, for the count of steps and the installation.
 find_missing_tools() {
   packages=()
   need_rust=
@@ -63,10 +60,11 @@ binary_preset() {
   if grep -qs '^VITRINE_BUILD_TESTS:BOOL=ON' "$root/build/release/CMakeCache.txt"; then echo release; else echo app; fi
 }
 
+# CCACHE_BASEDIR: another checkout of the same sources finds what this one compiled.
 run_ninja() {
   local folder=$1
   shift
-  NINJA_STATUS='[%f/%t] ' ninja -C "$root/build/$folder" "$@"
+  CCACHE_BASEDIR=$root NINJA_STATUS='[%f/%t] ' ninja -C "$root/build/$folder" "$@"
 }
 
 # The stamp takes the time from before the build: what is saved while it runs makes the next call build again.
@@ -83,8 +81,6 @@ command_build() {
   install_missing_tools
   build_binary || exit 70
 }
-
-model_is_here() { "$binary" show "$default_model" --json >/dev/null 2>&1; }
 
 main() {
   local command=${1:-} argument
