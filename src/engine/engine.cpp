@@ -83,10 +83,10 @@ std::vector<kvcache::PrefixDigest> Engine::prefix_digests(const Request& request
   return kvcache::prefix_digests(kvcache::prefix_root(seed, request.cache_salt), request.prompt);
 }
 
-base::Result<RequestId> Engine::submit(Request request, EventCallback callback) {
+base::Result<RequestId> Engine::submit(Request request, EventCallback callback, trace::Timeline* timeline) {
   if (auto refusal = validate(request)) return base::usage_error(std::move(refusal->message));
   // All that costs time is done here, on the client's thread.
-  Sequence::Setup setup{{}, std::move(request), std::move(callback), {}, max_total_tokens()};
+  Sequence::Setup setup{{}, std::move(request), std::move(callback), timeline, {}, max_total_tokens()};
   setup.prefix_digests = prefix_digests(setup.request);
   const std::scoped_lock lock(inbox_mutex_);
   const RequestId id = setup.id = static_cast<RequestId>(next_id_++);
@@ -114,8 +114,8 @@ bool Engine::wait_for_work(std::stop_token stop) {
 void Engine::step() {
   drain();
   const SchedulerOutput& work = scheduler_.schedule();
-  runner_.run(work.rows, observer_);
-  const auto results = runner_.sample(work.rows);
+  runner_.run(work, observer_);
+  const auto results = runner_.sample(work);
   scheduler_.update();
   publish(work, results);
 }
@@ -170,7 +170,7 @@ void Engine::publish_token(const SampleResult& result) {
   event.logprob = result.sampled->logprob;
   event.top_logprobs = result.sampled->top_logprobs;
   event.finish_reason = sequence.append(result.sampled->id);
-  sequence.clock.charge(&RequestTimings::other_s);
+  sequence.clock.charge(trace::Stage::kOther);
   sequence.clock.mark_first_token();
   if (event.finish_reason) return finish(sequence.id(), std::move(event));
   sequence.send(std::move(event));
@@ -179,7 +179,7 @@ void Engine::publish_token(const SampleResult& result) {
 void Engine::finish(RequestId id, TokenEvent event) {
   const auto sequence = scheduler_.remove(id);
   if (!sequence) return;  // aborted after its end
-  sequence->clock.charge(sequence->has_started() ? &RequestTimings::other_s : &RequestTimings::queue_s);
+  sequence->clock.charge(sequence->has_started() ? trace::Stage::kOther : trace::Stage::kQueue);
   {
     const std::scoped_lock lock(inbox_mutex_);
     --num_unfinished_;

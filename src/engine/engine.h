@@ -60,7 +60,9 @@ class Engine {
   std::optional<Refusal> validate(const Request& request) const;
   // Queues a request; the message of the error is that of validate(). Events go to `callback` until one has a
   // finish_reason; the first may come before submit has returned.
-  base::Result<RequestId> submit(Request request, EventCallback callback);
+  // `timeline` gets a span for each wait, chunk of the prompt, decode step and sampling; it belongs to the engine
+  // thread until the last event.
+  base::Result<RequestId> submit(Request request, EventCallback callback, trace::Timeline* timeline = nullptr);
   // Ends a request with FinishReason::kAbort in the next step; no effect on one that has ended.
   void abort(RequestId id);
 

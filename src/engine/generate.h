@@ -19,6 +19,6 @@ struct Generation {
 // When `stop` (may be null; a signal handler may set it) becomes true the request ends with kAbort within one step.
 // Fails with kUsage when the request is refused; a fault while it runs is FinishReason::kError in `last`.
 base::Result<Generation> generate(Engine& engine, Request request, const EventCallback& on_event,
-                                  const std::atomic<bool>* stop);
+                                  const std::atomic<bool>* stop, trace::Timeline* timeline = nullptr);
 
 }  // namespace vitrine::engine

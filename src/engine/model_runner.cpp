@@ -2,6 +2,8 @@
 
 namespace vitrine::engine {
 
+using trace::Stage;
+
 ModelRunner::ModelRunner(const models::Model& model, kvcache::KvCache& cache, Limits limits)
     : model_(model), cache_(cache), workspace_(model.make_workspace(limits.max_rows, limits.max_sequences)) {}
 
@@ -19,30 +21,42 @@ void ModelRunner::append(const ScheduledRows& rows) {
   if (rows.samples()) batch_.logit_rows.push_back(batch_.num_rows() - 1);
 }
 
-void ModelRunner::run(std::span<const ScheduledRows> rows, models::ForwardObserver* observer) {
+void ModelRunner::run(const SchedulerOutput& work, models::ForwardObserver* observer) {
   batch_.token_ids.clear();
   batch_.sequences.clear();
   batch_.logit_rows.clear();
-  for (const ScheduledRows& scheduled : rows) {
-    append(scheduled);
-    scheduled.sequence->clock.charge(scheduled.starts ? &RequestTimings::queue_s : &RequestTimings::other_s);
+  for (const ScheduledRows& rows : work.rows) {
+    append(rows);
+    RequestClock& clock = rows.sequence->clock;
+    clock.charge_until(rows.starts ? Stage::kQueue : Stage::kOther, work.began);
+    clock.charge(Stage::kSchedule);
   }
-  if (rows.empty()) return;
+  if (work.rows.empty()) return;
   model_.forward(batch_, cache_, *workspace_, observer);
-  for (const auto& scheduled : rows) {
-    const bool has_answered = scheduled.sequence->completion_tokens() > 0;
-    scheduled.sequence->clock.charge(has_answered ? &RequestTimings::decode_s : &RequestTimings::prefill_s);
+  for (const ScheduledRows& rows : work.rows) {
+    charge_forward(rows);
   }
 }
 
-std::span<const SampleResult> ModelRunner::sample(std::span<const ScheduledRows> rows) {
+void ModelRunner::charge_forward(const ScheduledRows& rows) const {
+  const Sequence& sequence = *rows.sequence;
+  const bool has_answered = sequence.completion_tokens() > 0;
+  RequestClock& clock = rows.sequence->clock;
+  clock.charge(has_answered ? Stage::kDecode : Stage::kPrefill);
+  if (has_answered) return;
+  clock.annotate("first_position", sequence.num_computed());
+  clock.annotate("rows", rows.num_rows);
+  clock.annotate("rows_of_all", batch_.num_rows());
+}
+
+std::span<const SampleResult> ModelRunner::sample(const SchedulerOutput& work) {
   results_.clear();
-  for (const ScheduledRows& scheduled : rows) {
-    if (!scheduled.samples()) continue;
-    Sequence& sequence = *scheduled.sequence;
-    sequence.clock.charge(&RequestTimings::other_s);
+  for (const ScheduledRows& rows : work.rows) {
+    if (!rows.samples()) continue;
+    Sequence& sequence = *rows.sequence;
+    sequence.clock.charge(Stage::kOther);
     results_.push_back({&sequence, sequence.sample(workspace_->logits(results_.size()))});
-    sequence.clock.charge(&RequestTimings::sample_s);
+    sequence.clock.charge(Stage::kSample);
   }
   return results_;
 }

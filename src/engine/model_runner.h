@@ -28,15 +28,16 @@ class ModelRunner {
   };
   ModelRunner(const models::Model& model, kvcache::KvCache& cache, Limits limits);
 
-  void run(std::span<const ScheduledRows> rows, models::ForwardObserver* observer);
+  void run(const SchedulerOutput& work, models::ForwardObserver* observer);
   // The next token of each sequence whose rows of the last run reach its end. Valid until the next call.
-  std::span<const SampleResult> sample(std::span<const ScheduledRows> rows);
+  std::span<const SampleResult> sample(const SchedulerOutput& work);
 
   std::size_t activation_bytes() const { return workspace_->activation_bytes(); }
   std::size_t scratch_bytes() const { return workspace_->scratch_bytes(); }
 
  private:
   void append(const ScheduledRows& rows);
+  void charge_forward(const ScheduledRows& rows) const;
 
   const models::Model& model_;
   kvcache::KvCache& cache_;

@@ -12,6 +12,7 @@ void Scheduler::add(std::unique_ptr<Sequence> sequence) {
 }
 
 const SchedulerOutput& Scheduler::schedule() {
+  output_.began = std::chrono::steady_clock::now();
   output_.rows.clear();
   output_.num_preempted = 0;
   make_room_for_running();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -24,6 +25,7 @@ struct ScheduledRows {
 
 // One step's work: generated rows come first, then chunks of prompts. A sequence appears at most once.
 struct SchedulerOutput {
+  std::chrono::steady_clock::time_point began;
   std::vector<ScheduledRows> rows;
   std::size_t num_preempted = 0;
 };

@@ -6,7 +6,10 @@
 namespace vitrine::engine {
 
 Sequence::Sequence(Setup setup)
-    : setup_(std::move(setup)), sampler_(setup_.request.sampling), tokens_(setup_.request.prompt) {}
+    : clock(setup.timeline),
+      setup_(std::move(setup)),
+      sampler_(setup_.request.sampling),
+      tokens_(setup_.request.prompt) {}
 
 void Sequence::start(std::size_t num_cached) {
   num_computed_ = num_cached;

@@ -32,6 +32,7 @@ class Sequence {
     RequestId id{};
     Request request;
     EventCallback callback;
+    trace::Timeline* timeline = nullptr;
     std::vector<kvcache::PrefixDigest> prefix_digests;  // empty: takes no part in prefix caching
     std::size_t max_total_tokens = 0;                   // prompt and answer together
   };

@@ -249,6 +249,26 @@ TEST(Engine, GivesTimesThatSumToTheWholeAndAFirstTokenTime) {
   EXPECT_GE(*timings.first_token_s, timings.queue_s + timings.prefill_s);
 }
 
+TEST(Engine, RecordsASpanForEachWaitChunkStepAndSample) {
+  TestEngine test({.max_chunk_tokens = 64});
+  trace::Timeline timeline;
+  const auto answer = generate(test.engine(), greedy_request(random_prompt(150, 1), 4), nullptr, nullptr, &timeline);
+  timeline.finish();
+  ASSERT_TRUE(answer);
+  const auto count = [&timeline](trace::Stage stage) {
+    return std::ranges::count(timeline.spans(), stage, &trace::Span::stage);
+  };
+  EXPECT_EQ(count(trace::Stage::kQueue), 1);
+  EXPECT_EQ(count(trace::Stage::kPrefill), 3);
+  EXPECT_EQ(count(trace::Stage::kDecode), 3);
+  EXPECT_EQ(count(trace::Stage::kSample), 4);
+  EXPECT_NEAR(static_cast<double>(timeline.stage_ns(trace::Stage::kPrefill)) * 1e-9, answer->last.timings.prefill_s,
+              1e-6);
+  EXPECT_TRUE(std::ranges::any_of(timeline.attributes(), [](const trace::Attribute& attribute) {
+    return attribute.key == "first_position" && attribute.value == trace::AttributeValue{std::int64_t{128}};
+  }));
+}
+
 TEST(Engine, NotesItsMemoryInTheLedgerAndTakesItBack) {
   using enum base::MemoryKind;
   base::MemoryLedger ledger;

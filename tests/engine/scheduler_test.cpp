@@ -21,7 +21,7 @@ class Simulation {
     const auto id = static_cast<RequestId>(next_id_++);
     Request request = greedy_request(std::move(prompt), max_tokens);
     request.priority = priority;
-    Sequence::Setup setup{id, std::move(request), nullptr, {}, num_blocks_ * kvcache::kBlockTokens};
+    Sequence::Setup setup{id, std::move(request), nullptr, nullptr, {}, num_blocks_ * kvcache::kBlockTokens};
     setup.prefix_digests = kvcache::prefix_digests(kvcache::prefix_root("", ""), setup.request.prompt);
     auto sequence = std::make_unique<Sequence>(std::move(setup));
     live_.emplace(sequence->key(), sequence.get());
