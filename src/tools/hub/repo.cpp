@@ -182,7 +182,8 @@ Result<std::vector<RepoFile>> list_repo(HttpClient& client, const Endpoint& endp
     std::string text;
     const auto response = client.get_text(endpoint.request(path), kMaxTreeBytes, text);
     if (!response && response.error().kind == ErrorKind::kUnavailable) {
-      return Error{ErrorKind::kUnavailable, response.error().message + "; check the network, the proxy and HF_ENDPOINT"};
+      return Error{ErrorKind::kUnavailable,
+                   response.error().message + "; check the network, the proxy and HF_ENDPOINT"};
     }
     if (!response) return response.error();
     if (!response->ok()) return http_status_error(*response, "hf:" + spec.repo_id(), !endpoint.token.empty());
