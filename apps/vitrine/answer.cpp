@@ -1,205 +1,167 @@
 #include "vitrine/answer.h"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "chat/stop_matcher.h"
-#include "engine/generate.h"
-#include "tools/hub/files.h"
-#include "vitrine/output.h"
 
 namespace vitrine::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-using Json = nlohmann::ordered_json;
+using trace::Stage;
 
-double seconds_between(Clock::time_point start, Clock::time_point end) {
-  return std::chrono::duration<double>(end - start).count();
+double seconds(std::int64_t ns) {
+  return static_cast<double>(ns) * 1e-9;
 }
 
-// Turns token events into text and times them.
+// Turns token events into text, and notes when each token came.
 class AnswerWriter {
  public:
-  AnswerWriter(Runtime& runtime, chat::StopMatcher stops, const OnText& on_text)
-      : runtime_(runtime), stops_(std::move(stops)), on_text_(on_text) {
+  AnswerWriter(const Runtime& runtime, chat::StopMatcher stops, trace::Timeline& timeline, const AnswerHooks& hooks)
+      : stops_(std::move(stops)), timeline_(timeline), hooks_(hooks) {
     if (runtime.bundle().tokenizer != nullptr) detokenizer_.emplace(runtime.tokenizer(), true);
   }
 
   void on_event(const engine::TokenEvent& event, Answer& answer) {
-    const Clock::time_point now = Clock::now();
-    if (event.token) {
-      if (last_token_) answer.timings.token_gaps_s.push_back(seconds_between(*last_token_, now));
-      last_token_ = now;
-      const bool ends = event.finish_reason == engine::FinishReason::kStop;
-      if (!ends && !stops_.stopped()) {
-        answer.token_ids.push_back(*event.token);
-        if (detokenizer_) emit(stops_.feed(detokenizer_->push(*event.token)), answer);
-      }
-    }
-    if (event.finish_reason && !stops_.stopped()) {
-      if (detokenizer_) emit(stops_.feed(detokenizer_->finish()), answer);
-      if (!stops_.stopped()) emit(stops_.finish(), answer);
-    }
-    answer.timings.detokenize_s += seconds_between(now, Clock::now());
+    if (event.token) token_times_s_.push_back(seconds(timeline_.now_ns()));
+    const std::string text = take(event, answer);
+    if (text.empty()) return;
+    answer.text += text;
+    if (!hooks_.on_text) return;
+    const trace::ScopedSpan output(timeline_, Stage::kOther, {}, "output");
+    hooks_.on_text(text);
   }
   bool stopped() const { return stops_.stopped(); }
+  std::span<const double> token_times_s() const { return token_times_s_; }
 
  private:
-  void emit(const std::string& text, Answer& answer) {
-    answer.text += text;
-    if (on_text_ && !text.empty()) on_text_(text);
+  // The text that this event makes final.
+  std::string take(const engine::TokenEvent& event, Answer& answer) {
+    const trace::ScopedSpan detokenize(timeline_, Stage::kDetokenize);
+    const bool is_end_token = event.finish_reason == engine::FinishReason::kStop;
+    std::string text;
+    if (event.token && !is_end_token && !stops_.stopped()) {
+      answer.token_ids.push_back(*event.token);
+      text = feed(detokenizer_ ? detokenizer_->push(*event.token) : "");
+    }
+    if (event.finish_reason && !stops_.stopped()) {
+      if (detokenizer_) text += feed(detokenizer_->finish());
+      if (!stops_.stopped()) text += stops_.finish();
+    }
+    return text;
   }
+  std::string feed(const std::string& piece) { return stops_.feed(piece); }
 
-  Runtime& runtime_;
   chat::StopMatcher stops_;
-  const OnText& on_text_;
+  trace::Timeline& timeline_;
+  const AnswerHooks& hooks_;
   std::optional<tokenizer::Detokenizer> detokenizer_;
-  std::optional<Clock::time_point> last_token_;
+  std::vector<double> token_times_s_;
 };
 
-double percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0.0;
-  std::ranges::sort(values);
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
-  return values[std::max<std::size_t>(rank, 1) - 1];
+void note_logprobs(const engine::TokenEvent& event, Answer& answer) {
+  answer.logprobs.push_back({*event.token, event.logprob, event.top_logprobs});
 }
 
-double rate(std::size_t tokens, double seconds) {
-  return seconds > 0.0 ? static_cast<double>(tokens) / seconds : 0.0;
+// Rows of the prompt whose chunks are done, the cached ones not among them.
+std::size_t num_prefilled(const trace::Timeline& timeline) {
+  std::size_t num_rows = 0;
+  for (const trace::Attribute& attribute : timeline.attributes()) {
+    const bool is_chunk = timeline.spans()[attribute.span.index].stage == Stage::kPrefill;
+    if (is_chunk && attribute.key == "rows")
+      num_rows += static_cast<std::size_t>(std::get<std::int64_t>(attribute.value));
+  }
+  return num_rows;
 }
 
-double mean(const std::vector<double>& values) {
-  double sum = 0.0;
-  for (const double value : values)
-    sum += value;
-  return values.empty() ? 0.0 : sum / static_cast<double>(values.size());
+// The end of the last load: what comes before is not the request's.
+double request_start_s(const trace::Timeline& timeline) {
+  std::int64_t end_ns = 0;
+  for (const trace::Span& span : timeline.spans()) {
+    if (span.stage == Stage::kLoad) end_ns = std::max(end_ns, span.time.end_ns);
+  }
+  return seconds(end_ns);
 }
 
-Json timings_json(const Answer& answer) {
-  const AnswerTimings& t = answer.timings;
-  return {{"load_s", t.load_s},
-          {"queue_s", t.queue_s},
-          {"template_s", t.template_s},
-          {"tokenize_s", t.tokenize_s},
-          {"prefill_s", t.prefill_s},
-          {"decode_s", t.decode_s},
-          {"sample_s", t.sample_s},
-          {"detokenize_s", t.detokenize_s},
-          {"unaccounted_s", t.unaccounted_s()},
-          {"total_s", t.total_s},
-          {"ttft_s", t.ttft_s ? Json(*t.ttft_s) : Json()},
-          {"itl_p50_s", percentile(t.token_gaps_s, 0.5)},
-          {"itl_p99_s", percentile(t.token_gaps_s, 0.99)},
-          {"tpot_s", mean(t.token_gaps_s)},
-          {"prefill_tokens_per_s", rate(answer.prompt_tokens - answer.cached_tokens, t.prefill_s)},
-          {"decode_tokens_per_s", rate(t.token_gaps_s.size(), t.decode_s)}};
+AnswerTimings read_timings(const trace::Timeline& timeline, std::span<const double> token_times_s) {
+  const auto stage = [&](Stage wanted) { return seconds(timeline.stage_ns(wanted)); };
+  AnswerTimings t;
+  t.load_s = stage(Stage::kLoad);
+  t.queue_s = stage(Stage::kQueue);
+  t.template_s = stage(Stage::kTemplate);
+  t.tokenize_s = stage(Stage::kTokenize);
+  t.prefill_s = stage(Stage::kPrefill);
+  t.decode_s = stage(Stage::kDecode);
+  t.sample_s = stage(Stage::kSample);
+  t.detokenize_s = stage(Stage::kDetokenize);
+  t.total_s = seconds(timeline.wall_ns());
+  t.unaccounted_s = t.total_s - (t.load_s + t.queue_s + t.template_s + t.tokenize_s + t.prefill_s + t.decode_s +
+                                 t.sample_s + t.detokenize_s);
+  t.latency = trace::summarise_latency(request_start_s(timeline), token_times_s);
+  return t;
 }
 
-Json memory_json(Runtime& runtime) {
-  runtime.note_scratch();
-  Json memory = Json::object();
-  const base::MemoryLedger& ledger = runtime.ledger();
-  const auto stats = runtime.engine().stats();
-  memory["weights_bytes"] = ledger.bytes(base::MemoryKind::kWeights);
-  memory["kv_bytes"] = stats.num_blocks_touched * stats.block_bytes;
-  memory["kv_allocated_bytes"] = stats.num_blocks * stats.block_bytes;
-  memory["activations_bytes"] = ledger.bytes(base::MemoryKind::kActivations);
-  memory["scratch_bytes"] = ledger.bytes(base::MemoryKind::kScratch);
-  memory["prefix_cache_bytes"] = ledger.bytes(base::MemoryKind::kPrefixCache);
-  memory["other_bytes"] = ledger.bytes(base::MemoryKind::kOther);
-  memory["rss_bytes"] = base::rss_bytes().value_or(0);
-  return memory;
-}
-
-}  // namespace
-
-double AnswerTimings::unaccounted_s() const {
-  return total_s - (load_s + queue_s + template_s + tokenize_s + prefill_s + decode_s + sample_s + detokenize_s);
-}
-
-Answer answer_prompt(Runtime& runtime, std::vector<TokenId> prompt, const AnswerOptions& options, AnswerTimings timings,
-                     const OnText& on_text, const std::atomic<bool>* stop) {
-  const Clock::time_point start = Clock::now();
-  Answer answer;
-  answer.timings = std::move(timings);
-  const double spent_before = answer.timings.template_s + answer.timings.tokenize_s;
-  AnswerWriter writer(runtime, chat::StopMatcher::create(options.stops).value_or_throw(), on_text);
+engine::Request make_request(const Runtime& runtime, std::vector<TokenId> prompt, const AnswerOptions& options) {
   engine::Request request;
   request.prompt = std::move(prompt);
   request.sampling = options.sampling;
   request.max_tokens = options.max_tokens;
   request.eog_tokens = runtime.end_tokens();
   request.ignore_eos = options.ignore_eos;
-  const auto on_event = [&](const engine::TokenEvent& event) {
-    writer.on_event(event, answer);
-    if (writer.stopped() && !event.finish_reason) runtime.engine().abort(event.request);
-  };
-  const engine::Generation generation =
-      engine::generate(runtime.engine(), std::move(request), on_event, stop).value_or_throw();
-  const engine::TokenEvent& last = generation.last;
-  answer.finish_reason = writer.stopped() ? "stop" : std::string(engine::finish_reason_name(*last.finish_reason));
+  return request;
+}
+
+void take_counts(const engine::TokenEvent& last, Answer& answer) {
+  answer.finish_reason = engine::finish_reason_name(*last.finish_reason);
   answer.error = last.error;
   answer.prompt_tokens = last.prompt_tokens;
   answer.completion_tokens = last.completion_tokens;
   answer.cached_tokens = last.cached_tokens;
-  answer.timings.queue_s = last.timings.queue_s;
-  answer.timings.prefill_s = last.timings.prefill_s;
-  answer.timings.decode_s = last.timings.decode_s;
-  answer.timings.sample_s = last.timings.sample_s;
-  if (last.timings.first_token_s) answer.timings.ttft_s = spent_before + *last.timings.first_token_s;
-  answer.timings.total_s = answer.timings.load_s + spent_before + seconds_between(start, Clock::now());
-  return answer;
 }
 
-Json to_json(const Answer& answer, Runtime& runtime, const std::vector<std::string>& warnings) {
-  return {{"text", answer.text},
-          {"token_ids", answer.token_ids},
-          {"finish_reason", answer.finish_reason},
-          {"usage",
-           {{"prompt_tokens", answer.prompt_tokens},
-            {"completion_tokens", answer.completion_tokens},
-            {"cached_tokens", answer.cached_tokens}}},
-          {"timings", timings_json(answer)},
-          {"memory", memory_json(runtime)},
-          {"warnings", warnings}};
+std::string length_note(const Answer& answer, const AnswerOptions& options, std::size_t max_total_tokens) {
+  const bool is_own_limit = options.max_tokens && answer.completion_tokens >= *options.max_tokens;
+  if (answer.finish_reason != "length" || is_own_limit) return "";
+  return fmt::format(
+      "the answer ends where the context is full: {} tokens of prompt and {} of answer fill its {}; raise --ctx or "
+      "shorten the prompt",
+      answer.prompt_tokens, answer.completion_tokens, max_total_tokens);
 }
 
-void print_stats(const Answer& answer, Runtime& runtime, const Terminal& out) {
-  const AnswerTimings& t = answer.timings;
-  Table table{{"STAGE", "TIME", "DETAIL"}, {1}, {}};
-  const auto row = [&](const char* stage, double seconds, const std::string& detail) {
-    table.rows.push_back({stage, fmt::format("{:.2f} ms", seconds * 1e3), detail});
-  };
-  const std::size_t computed = answer.prompt_tokens - answer.cached_tokens;
-  row("load", t.load_s, "");
-  row("queue", t.queue_s, "");
-  row("template", t.template_s, "");
-  row("tokenize", t.tokenize_s, fmt::format("{} prompt tokens, {} cached", answer.prompt_tokens, answer.cached_tokens));
-  row("prefill", t.prefill_s, fmt::format("{:.1f} tok/s", rate(computed, t.prefill_s)));
-  row("decode", t.decode_s,
-      fmt::format("{} tokens, {:.1f} tok/s", t.token_gaps_s.size(), rate(t.token_gaps_s.size(), t.decode_s)));
-  row("sample", t.sample_s, "");
-  row("detokenize", t.detokenize_s, "");
-  row("unaccounted", t.unaccounted_s(), "");
-  row("total", t.total_s, fmt::format("finish reason {}", answer.finish_reason));
-  row("TTFT", t.ttft_s.value_or(0.0), "request to first token");
-  row("ITL", percentile(t.token_gaps_s, 0.5),
-      fmt::format("median; p99 {:.2f} ms", percentile(t.token_gaps_s, 0.99) * 1e3));
-  row("TPOT", mean(t.token_gaps_s), "mean time per token after the first");
-  out.print("\n");
-  print_table(out, table);
-  Table memory{{"MEMORY", "SIZE"}, {1}, {}};
-  const Json sizes = memory_json(runtime);
-  for (const auto& [name, bytes] : sizes.items()) {
-    memory.rows.push_back({name.substr(0, name.rfind("_bytes")), hub::format_bytes(bytes.get<std::size_t>())});
+// Steps the engine until the request has ended.
+void run_to_end(engine::Engine& engine, engine::RequestId id, const AnswerHooks& hooks, const Answer& answer,
+                const trace::Timeline& timeline) {
+  while (answer.finish_reason.empty()) {
+    if (hooks.stop != nullptr && hooks.stop->load(std::memory_order_relaxed)) engine.abort(id);
+    engine.step();
+    if (answer.token_ids.empty() && hooks.on_prefill) hooks.on_prefill(num_prefilled(timeline), answer.prompt_tokens);
   }
-  out.print("\n");
-  print_table(out, memory);
+}
+
+}  // namespace
+
+Answer answer_prompt(Runtime& runtime, std::vector<TokenId> prompt, const AnswerOptions& options,
+                     trace::Timeline& timeline, const AnswerHooks& hooks) {
+  engine::Engine& engine = runtime.engine();
+  AnswerWriter writer(runtime, chat::StopMatcher::create(options.stops).value_or_throw(), timeline, hooks);
+  Answer answer;
+  answer.prompt_tokens = prompt.size();
+  const auto on_event = [&](const engine::TokenEvent& event) {
+    writer.on_event(event, answer);
+    if (event.token && options.sampling.logprobs) note_logprobs(event, answer);
+    if (writer.stopped() && !event.finish_reason) engine.abort(event.request);
+    if (event.finish_reason) take_counts(event, answer);
+  };
+  const auto id = engine.submit(make_request(runtime, std::move(prompt), options), on_event, &timeline);
+  if (!id) throw base::Exception(id.error());
+  run_to_end(engine, *id, hooks, answer, timeline);
+  timeline.finish();
+  if (writer.stopped()) answer.finish_reason = "stop";
+  answer.length_note = length_note(answer, options, engine.max_total_tokens());
+  answer.timings = read_timings(timeline, writer.token_times_s());
+  return answer;
 }
 
 }  // namespace vitrine::cli

@@ -10,12 +10,17 @@
 namespace vitrine::cli {
 namespace {
 
-constexpr const char* kGroup = "Sampling";
+constexpr const char* kGroup =
+    "Sampling (with none of these the most probable token is taken; with one, the others are as stated)";
 
 std::string help_of(const sampling::ParameterRow& row) {
   const auto fallback = row.default_value();
   if (!fallback || row.is_flag()) return fmt::format("{} ({})", row.help, row.range());
   return fmt::format("{} ({}; default {:g})", row.help, row.range(), *fallback);
+}
+
+bool only_reports(const sampling::ParameterRow& row) {
+  return row.field == "logprobs" || row.field == "top_logprobs";
 }
 
 std::pair<TokenId, float> parse_bias(const std::string& text) {
@@ -37,6 +42,7 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
   for (const sampling::ParameterRow& row : sampling::parameter_rows()) {
     const auto set = [&flags, &row](const std::string& text) {
       sampling::set_parameter(flags.params, row, text).value_or_throw();
+      flags.chooses = flags.chooses || !only_reports(row);
     };
     if (row.is_flag()) {
       app.add_flag_callback(
@@ -51,6 +57,7 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
 
 sampling::SamplingParams SamplingFlags::parsed() const {
   sampling::SamplingParams result = params;
+  if (!chooses && logit_bias.empty()) result.temperature = 0.0F;
   for (const std::string& text : logit_bias)
     result.logit_bias.push_back(parse_bias(text));
   return result;

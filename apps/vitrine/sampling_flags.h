@@ -15,8 +15,10 @@ namespace vitrine::cli {
 struct SamplingFlags {
   sampling::SamplingParams params;
   std::vector<std::string> logit_bias;  // "ID=BIAS"
+  bool chooses = false;                 // a flag was given that has a say in which token is taken
 
-  // The parameters with everything parsed. Throws (kUsage).
+  // The parameters with everything parsed. Without any flag that has a say in it the most probable token is taken, so
+  // that an answer can be had again; with one, the table's defaults hold for all others. Throws (kUsage).
   sampling::SamplingParams parsed() const;
 };
 void add_sampling_flags(CLI::App& app, SamplingFlags& flags);

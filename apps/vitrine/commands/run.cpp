@@ -1,7 +1,3 @@
-#include <unistd.h>
-
-#include <charconv>
-#include <chrono>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -9,124 +5,93 @@
 
 #include "vitrine/answer.h"
 #include "vitrine/commands/commands.h"
+#include "vitrine/generation_flags.h"
 #include "vitrine/interrupt.h"
-#include "vitrine/model_or_prompt.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/prefill_progress.h"
+#include "vitrine/prompt_flags.h"
 #include "vitrine/runtime.h"
-#include "vitrine/sampling_flags.h"
 
 namespace vitrine::cli {
 namespace {
 
-std::string read_stdin() {
-  std::string text;
-  char buffer[65536];
-  std::size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof(buffer), stdin)) > 0)
-    text.append(buffer, count);
-  return text;
-}
-
-std::vector<TokenId> parse_ids(const std::string& text) {
-  std::vector<TokenId> ids;
-  const char* next = text.data();
-  const char* end = text.data() + text.size();
-  while (next < end) {
-    if (*next == ' ' || *next == ',' || *next == '[' || *next == ']') {
-      ++next;
-      continue;
-    }
-    TokenId id = 0;
-    const auto [after, code] = std::from_chars(next, end, id);
-    if (code != std::errc()) {
-      throw base::Exception(base::ErrorKind::kUsage, "--ids " + text + ": write token ids like 1,2,3");
-    }
-    ids.push_back(id);
-    next = after;
-  }
-  return ids;
-}
-
 class RunCommand final : public Command {
  public:
   explicit RunCommand(CLI::App& app) {
-    app.add_option("words", words_, "MODEL and PROMPT; piped text is the prompt where none is given")->expected(0, 2);
-    app.add_option("-m,--model,--model-path", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]");
-    app.add_option("-p,--prompt", prompt_, "The prompt");
-    app.add_option("--ids", ids_, "The prompt as token ids, such as 1,2,3");
-    app.add_option("-n,--max-tokens", max_tokens_, "Most tokens of the answer")->check(CLI::NonNegativeNumber);
-    app.add_option("--stop", stops_, "A text that ends the answer; may be repeated");
-    app.add_flag("--ignore-eos", ignore_eos_, "Go on after the model's end token");
+    add_prompt_flags(app, prompt_flags_);
     app.add_flag("--stats", stats_, "Times and memory after the answer");
+    app.add_flag("--strict", strict_, "Warnings are errors");
     add_runtime_flags(app, runtime_flags_);
-    add_sampling_flags(app, sampling_flags_);
+    add_generation_flags(app, generation_flags_);
   }
 
   int run(Context& context) override {
     const Models models;
-    ModelAndPrompt given = sort_positionals(words_, {model_, prompt_}, models.names()).value_or_throw();
-    if (!given.model) {
-      throw base::Exception(base::ErrorKind::kUsage, "model: none given; name one, such as smollm2-135m-instruct");
-    }
-    if (!given.prompt && ids_.empty() && ::isatty(STDIN_FILENO) == 0) given.prompt = read_stdin();
-    if (!given.prompt && ids_.empty()) {
-      throw base::Exception(base::ErrorKind::kUsage, "prompt: none given; add it as the last argument or pipe it in");
-    }
-    Runtime runtime(models.find_or_pull(*given.model, context).path.string(), runtime_flags_);
-    AnswerTimings timings;
-    timings.load_s = runtime.load_s();
-    const std::vector<TokenId> prompt = ids_.empty() ? tokenize(runtime, *given.prompt, timings) : parse_ids(ids_);
-    return answer(context, runtime, prompt, timings);
+    const AnswerOptions options = generation_flags_.options();
+    const GivenPrompt given = take_prompt(prompt_flags_, models);
+    const std::string path = models.find_or_pull(given.model, context).path.string();
+    trace::Timeline timeline;
+    Runtime runtime(path, runtime_flags_, timeline);
+    std::vector<std::string> warnings = sampling::advice(options.sampling);
+    warnings.insert(warnings.end(), runtime.warnings().begin(), runtime.warnings().end());
+    warn(context, warnings);
+    std::vector<TokenId> prompt = prompt_ids(runtime, prompt_flags_, given.text, timeline);
+    const Answer answer = make_answer(context, runtime, std::move(prompt), options, timeline);
+    if (!answer.length_note.empty()) warnings.push_back(answer.length_note);
+    report(context, runtime, answer, warnings);
+    return answer.finish_reason == "abort" ? static_cast<int>(base::ErrorKind::kInterrupted) : 0;
   }
 
  private:
-  static std::vector<TokenId> tokenize(const Runtime& runtime, const std::string& text, AnswerTimings& timings) {
-    const auto start = std::chrono::steady_clock::now();
-    auto ids = runtime.tokenizer().encode(text, {.parse_special = true, .add_special = true}).value_or_throw();
-    timings.tokenize_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    return ids;
+  void warn(const Context& context, const std::vector<std::string>& warnings) const {
+    if (strict_ && !warnings.empty()) {
+      throw base::Exception(base::ErrorKind::kUsage, warnings.front() + "; an error because of --strict");
+    }
+    if (context.flags.quiet) return;
+    for (const std::string& line : warnings)
+      context.err.print("vitrine: note: " + printable(line) + "\n");
   }
 
-  int answer(const Context& context, Runtime& runtime, const std::vector<TokenId>& prompt,
-             const AnswerTimings& timings) {
-    AnswerOptions options;
-    options.sampling = sampling_flags_.parsed();
-    options.max_tokens = max_tokens_;
-    options.stops = stops_;
-    options.ignore_eos = ignore_eos_;
-    const std::vector<std::string> advice = sampling::advice(options.sampling);
-    if (!context.flags.quiet && !context.flags.json) {
-      for (const std::string& line : advice)
-        context.err.print("advice: " + line + "\n");
-    }
-    const OnText on_text = [&](std::string_view text) {
-      if (context.flags.json) return;
-      context.out.print(text);
-      std::fflush(context.out.stream());
-    };
+  static Answer make_answer(const Context& context, Runtime& runtime, std::vector<TokenId> prompt,
+                            const AnswerOptions& options, trace::Timeline& timeline) {
+    PrefillProgress progress(context.err, context.flags.quiet);
     const InterruptScope interrupt;
-    const Answer result = answer_prompt(runtime, prompt, options, timings, on_text, &interrupt.requested());
-    if (!result.error.empty()) throw base::Exception(base::ErrorKind::kInternal, "answer: " + result.error);
+    AnswerHooks hooks;
+    hooks.on_prefill = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
+    hooks.stop = &interrupt.requested();
+    if (!context.flags.json) {
+      hooks.on_text = [&](std::string_view text) {
+        progress.clear();
+        context.out.print(text);
+        std::fflush(context.out.stream());
+      };
+    }
+    Answer answer = answer_prompt(runtime, std::move(prompt), options, timeline, hooks);
+    if (!answer.error.empty()) throw base::Exception(base::ErrorKind::kInternal, "answer: " + answer.error);
+    return answer;
+  }
+
+  void report(const Context& context, Runtime& runtime, const Answer& answer,
+              const std::vector<std::string>& warnings) const {
     if (context.flags.json) {
-      print_json(context, to_json(result, runtime, advice));
+      print_json(context, to_json(answer, runtime, warnings));
     } else {
+      // Without a tokenizer there is no text: the ids are the answer.
+      if (runtime.bundle().tokenizer == nullptr) context.out.print(fmt::format("{}", fmt::join(answer.token_ids, ",")));
       context.out.print("\n");
     }
-    if (stats_) print_stats(result, runtime, context.err);
-    return result.finish_reason == "abort" ? static_cast<int>(base::ErrorKind::kInterrupted) : 0;
+    if (!answer.length_note.empty() && !context.flags.quiet) {
+      context.err.print("vitrine: note: " + answer.length_note + "\n");
+    }
+    if (stats_) print_stats(answer, runtime, context.err);
   }
 
-  std::vector<std::string> words_;
-  std::optional<std::string> model_;
-  std::optional<std::string> prompt_;
-  std::string ids_;
-  std::optional<std::size_t> max_tokens_;
-  std::vector<std::string> stops_;
-  bool ignore_eos_ = false;
-  bool stats_ = false;
+  PromptFlags prompt_flags_;
   RuntimeFlags runtime_flags_;
-  SamplingFlags sampling_flags_;
+  GenerationFlags generation_flags_;
+  bool stats_ = false;
+  bool strict_ = false;
 };
 
 }  // namespace

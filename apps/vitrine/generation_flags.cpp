@@ -1,0 +1,24 @@
+#include "vitrine/generation_flags.h"
+
+#include <CLI/CLI.hpp>
+
+namespace vitrine::cli {
+
+void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
+  app.add_option("-n,--max-tokens", flags.max_tokens, "Most tokens of the answer; 0 only reads the prompt")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--stop", flags.stops, "A text that ends the answer; may be repeated");
+  app.add_flag("--ignore-eos", flags.ignore_eos, "Go on after the model's end token");
+  app.add_option("--json-schema", flags.json_schema, "Refused so far: answers can't be held to a schema yet");
+  add_sampling_flags(app, flags.sampling);
+}
+
+AnswerOptions GenerationFlags::options() const {
+  if (!json_schema.empty()) {
+    throw base::Exception(base::ErrorKind::kUsage,
+                          "--json-schema: answers can't be held to a schema yet; ask for JSON in the prompt");
+  }
+  return {.sampling = sampling.parsed(), .max_tokens = max_tokens, .stops = stops, .ignore_eos = ignore_eos};
+}
+
+}  // namespace vitrine::cli

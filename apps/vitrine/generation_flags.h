@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vitrine/answer.h"
+#include "vitrine/sampling_flags.h"
+
+namespace CLI {
+class App;
+}
+
+namespace vitrine::cli {
+
+// How long an answer gets and how its tokens are chosen, bound to flags by add_generation_flags.
+struct GenerationFlags {
+  SamplingFlags sampling;
+  std::optional<std::size_t> max_tokens;
+  std::vector<std::string> stops;
+  bool ignore_eos = false;
+  std::string json_schema;  // a file
+
+  // Throws base::Exception (kUsage).
+  AnswerOptions options() const;
+};
+void add_generation_flags(CLI::App& app, GenerationFlags& flags);
+
+}  // namespace vitrine::cli

@@ -1,0 +1,110 @@
+#include "vitrine/memory_plan.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/checked.h"
+#include "kvcache/kv_cache.h"
+#include "tools/hub/catalog.h"
+#include "tools/hub/files.h"
+
+namespace vitrine::cli {
+namespace {
+
+using base::ErrorKind;
+
+// Program, libraries, tokenizer and what the allocator keeps.
+constexpr std::size_t kFixedBytes = std::size_t{40} << 20U;
+
+std::size_t weight_bytes(const tools::ModelBundle& bundle, const RuntimeFlags& flags) {
+  std::size_t total = 0;
+  for (const loader::NamedTensor& tensor : bundle.weights().tensors())
+    total += flags.reference ? tensor.view.shape.num_elements() * sizeof(float) : tensor.view.size_bytes();
+  return total;
+}
+
+// The buffers of models::DecoderWorkspace and as much again for the rows that the backend prepares.
+std::size_t buffer_bytes(const models::ModelConfig& config, const RuntimeFlags& flags) {
+  const std::size_t row_floats = 2 * config.hidden_size + 2 * config.intermediate_size +
+                                 2 * config.head_dim * (config.num_heads + config.num_kv_heads);
+  const std::size_t prepared_floats = std::max(config.hidden_size, config.intermediate_size);
+  const std::size_t num_rows = flags.max_chunk_tokens + 1;
+  return sizeof(float) * (num_rows * (row_floats + prepared_floats) + config.vocab_size);
+}
+
+const hub::CatalogEntry* largest_that_fits(const std::vector<hub::CatalogEntry>& catalog, std::size_t available_bytes) {
+  const hub::CatalogEntry* best = nullptr;
+  for (const hub::CatalogEntry& entry : catalog) {
+    const bool fits = entry.bytes + entry.bytes / 4 + kFixedBytes <= available_bytes;
+    if (fits && (best == nullptr || entry.bytes > best->bytes)) best = &entry;
+  }
+  return best;
+}
+
+// What to do about a model that does not fit, most like the wish first.
+std::string ways_out(const MemoryNeed& need, std::size_t available_bytes) {
+  std::vector<std::string> ways;
+  const std::size_t largest = need.largest_context(available_bytes);
+  if (largest > 0) ways.push_back(fmt::format("--ctx {} would fit, about twice that with --kv-type q8_0", largest));
+  const auto catalog = hub::builtin_catalog();
+  const hub::CatalogEntry* smaller = largest_that_fits(catalog, available_bytes);
+  if (smaller != nullptr && (largest == 0 || smaller->bytes < need.weights)) {
+    ways.push_back(fmt::format("{} ({}) would fit", smaller->name, hub::format_bytes(smaller->bytes)));
+  }
+  if (ways.empty()) ways.emplace_back("free some memory");
+  return fmt::format("{}", fmt::join(ways, "; or "));
+}
+
+[[noreturn]] void refuse(const MemoryNeed& need, std::size_t context_length, std::size_t available_bytes) {
+  throw base::Exception(
+      ErrorKind::kNoMemory,
+      fmt::format(
+          "memory: a context of {} tokens needs {} (weights {}, KV cache {}, buffers {}), but {} are available; "
+          "{}",
+          context_length, hub::format_bytes(need.total(context_length)), hub::format_bytes(need.weights),
+          hub::format_bytes(need.kv(context_length)), hub::format_bytes(need.buffers),
+          hub::format_bytes(available_bytes), ways_out(need, available_bytes)));
+}
+
+}  // namespace
+
+std::size_t MemoryNeed::kv(std::size_t context_length) const {
+  const std::size_t whole = base::ceil_div(context_length, kvcache::kBlockTokens) * kv_per_block;
+  return kv_limit > 0 ? std::min(kv_limit, whole) : whole;
+}
+
+std::size_t MemoryNeed::largest_context(std::size_t available_bytes) const {
+  if (weights + buffers >= available_bytes || kv_per_block == 0) return 0;
+  return (available_bytes - weights - buffers) / kv_per_block * kvcache::kBlockTokens;
+}
+
+MemoryNeed memory_need(const tools::ModelBundle& bundle, const models::ModelConfig& config, tensor::DType kv_type,
+                       const RuntimeFlags& flags) {
+  MemoryNeed need;
+  need.weights = weight_bytes(bundle, flags);
+  need.kv_per_block = kvcache::block_bytes({.num_layers = config.num_layers,
+                                            .num_kv_heads = config.num_kv_heads,
+                                            .head_dim = config.head_dim,
+                                            .type = kv_type})
+                          .value_or_throw();
+  need.buffers = buffer_bytes(config, flags) + kFixedBytes;
+  if (!flags.kv_memory.empty()) need.kv_limit = parse_bytes(flags.kv_memory, "--kv-memory").value_or_throw();
+  return need;
+}
+
+std::size_t choose_context(const MemoryNeed& need, const models::ModelConfig& config, const RuntimeFlags& flags,
+                           std::size_t available_bytes) {
+  if (flags.context_length > config.context_length) {
+    throw base::Exception(ErrorKind::kUsage, fmt::format("--ctx {}: the model's context is {} tokens; use at most that",
+                                                         flags.context_length, config.context_length));
+  }
+  const std::size_t wanted = flags.context_length != 0 ? flags.context_length : config.context_length;
+  if (need.total(wanted) <= available_bytes) return wanted;
+  const std::size_t largest = need.largest_context(available_bytes);
+  if (flags.context_length != 0 || largest == 0) refuse(need, wanted, available_bytes);
+  return largest;
+}
+
+}  // namespace vitrine::cli

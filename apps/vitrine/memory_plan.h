@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+
+#include "models/model_config.h"
+#include "tensor/dtype.h"
+#include "tools/open_model.h"
+#include "vitrine/runtime_flags.h"
+
+namespace vitrine::cli {
+
+// What a model will take once loaded, by the sizes in its header: nothing of the weights is read for it.
+struct MemoryNeed {
+  std::size_t weights = 0;
+  std::size_t kv_per_block = 0;  // of kvcache::kBlockTokens tokens
+  std::size_t buffers = 0;       // activations, scratch, the program itself
+  std::size_t kv_limit = 0;      // most bytes of KV cache (--kv-memory); 0: none but the context
+
+  std::size_t kv(std::size_t context_length) const;
+  std::size_t total(std::size_t context_length) const { return weights + buffers + kv(context_length); }
+  // Most tokens of context with which it takes no more than this; 0: not even a block.
+  std::size_t largest_context(std::size_t available_bytes) const;
+};
+
+// Throws base::Exception (kUsage) for a KV type that is none.
+MemoryNeed memory_need(const tools::ModelBundle& bundle, const models::ModelConfig& config, tensor::DType kv_type,
+                       const RuntimeFlags& flags);
+
+// The context that was asked for, or the model's own cut to what `available_bytes` hold. Throws kNoMemory, with what
+// would fit instead, or kUsage (longer than the model's).
+std::size_t choose_context(const MemoryNeed& need, const models::ModelConfig& config, const RuntimeFlags& flags,
+                           std::size_t available_bytes);
+
+}  // namespace vitrine::cli

@@ -1,0 +1,159 @@
+#include "vitrine/prompt_flags.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/mapped_file.h"
+#include "chat/chat_template.h"
+#include "chat/messages.h"
+#include "vitrine/model_or_prompt.h"
+
+namespace vitrine::cli {
+namespace {
+
+using base::ErrorKind;
+using Json = nlohmann::ordered_json;
+
+[[noreturn]] void refuse(std::string message) {
+  throw base::Exception(ErrorKind::kUsage, std::move(message));
+}
+
+std::string read_stdin() {
+  std::string text;
+  char buffer[65536];
+  std::size_t count = 0;
+  while ((count = std::fread(buffer, 1, sizeof(buffer), stdin)) > 0)
+    text.append(buffer, count);
+  return text;
+}
+
+std::string read_text(const std::string& path) {
+  const base::MappedFile file = base::MappedFile::open(path).value_or_throw();
+  const auto bytes = file.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool separates_ids(char c) {
+  return c == ' ' || c == ',' || c == '[' || c == ']';
+}
+
+std::vector<TokenId> parse_ids(const std::string& text) {
+  std::vector<TokenId> ids;
+  const char* next = text.data();
+  const char* end = text.data() + text.size();
+  while (next < end) {
+    if (separates_ids(*next)) {
+      ++next;
+      continue;
+    }
+    TokenId id = 0;
+    const auto [after, code] = std::from_chars(next, end, id);
+    if (code != std::errc() || (after < end && !separates_ids(*after))) {
+      refuse("--ids " + text + ": write token ids like 1,2,3");
+    }
+    ids.push_back(id);
+    next = after;
+  }
+  if (ids.empty()) refuse("--ids: no token id given; write them like 1,2,3");
+  return ids;
+}
+
+Json read_examples(const PromptFlags& flags) {
+  if (flags.examples.empty()) return Json::array();
+  return chat::parse_examples(read_text(flags.examples), flags.examples).value_or_throw();
+}
+
+chat::ChatTemplate compile_template(const Runtime& runtime, const PromptFlags& flags) {
+  if (!flags.chat_template.empty()) {
+    return chat::ChatTemplate::compile(read_text(flags.chat_template)).value_or_throw();
+  }
+  if (!runtime.bundle().chat_template) {
+    refuse(runtime.bundle().path.string() +
+           ": the model brings no chat template; leave --chat out or give one with --chat-template");
+  }
+  return chat::ChatTemplate::compile(*runtime.bundle().chat_template).value_or_throw();
+}
+
+std::string render_chat(const Runtime& runtime, const PromptFlags& flags, const std::string& text) {
+  chat::RenderRequest request;
+  if (!flags.system.empty()) request.messages.push_back(chat::make_message("system", flags.system));
+  for (const Json& message : read_examples(flags))
+    request.messages.push_back(message);
+  request.messages.push_back(chat::make_message("user", text));
+  request.variables = runtime.bundle().special_tokens;
+  return compile_template(runtime, flags).render(request).value_or_throw();
+}
+
+// Without a template: each example's question and answer on lines of their own, a blank line between examples.
+std::string join_plain(const PromptFlags& flags, const std::string& text) {
+  std::string joined;
+  for (const Json& message : read_examples(flags)) {
+    joined += message.at("content").get<std::string>();
+    joined += message.at("role") == "assistant" ? "\n\n" : "\n";
+  }
+  return joined + text;
+}
+
+}  // namespace
+
+void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
+  app.add_option("words", flags.words, "MODEL and PROMPT; piped text is the prompt where none is given")
+      ->expected(0, 2);
+  app.add_option("-m,--model,--model-path", flags.model, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]");
+  app.add_option("-p,--prompt", flags.prompt, "The prompt");
+  app.add_option("--ids", flags.ids, "The prompt as token ids, such as 1,2,3; needs no tokenizer");
+  app.add_flag("--chat", flags.chat, "Put the prompt into the model's chat template");
+  app.add_option("--system", flags.system, "With --chat: the system message");
+  app.add_option("--examples", flags.examples,
+                 "A file with an example a line, {\"user\": ..., \"assistant\": ...}, to put before the prompt");
+  app.add_option("--chat-template", flags.chat_template, "With --chat: a Jinja file instead of the model's own");
+  app.add_flag("--no-parse-special", flags.no_parse_special, "Special tokens written in the prompt stay plain text");
+}
+
+GivenPrompt take_prompt(const PromptFlags& flags, const Models& models) {
+  ModelAndPrompt given = sort_positionals(flags.words, {flags.model, flags.prompt}, models.names()).value_or_throw();
+  if (!given.model) refuse("model: none given; name one, such as smollm2-135m-instruct");
+  if (!flags.chat && !flags.system.empty()) refuse("--system: it is part of a conversation; add --chat");
+  if (!flags.chat && !flags.chat_template.empty()) refuse("--chat-template: it is for conversations; add --chat");
+  if (flags.chat && flags.no_parse_special) {
+    refuse("--no-parse-special: with --chat the template's own special tokens must be read; leave one of them out");
+  }
+  if (!flags.ids.empty()) {
+    if (given.prompt) refuse("--ids: a prompt is given as text as well; keep one of them");
+    if (flags.chat || !flags.examples.empty()) refuse("--ids: token ids take no --chat and no --examples");
+    return {*given.model, ""};
+  }
+  if (!given.prompt && ::isatty(STDIN_FILENO) == 0) given.prompt = read_stdin();
+  if (!given.prompt || given.prompt->empty()) {
+    refuse("prompt: none given; add it as the last argument or pipe it in");
+  }
+  return {*given.model, *given.prompt};
+}
+
+std::vector<TokenId> prompt_ids(const Runtime& runtime, const PromptFlags& flags, const std::string& text,
+                                trace::Timeline& timeline) {
+  if (!flags.ids.empty()) return parse_ids(flags.ids);
+  std::string whole;
+  {
+    trace::ScopedSpan span(timeline, trace::Stage::kTemplate);
+    whole = flags.chat ? render_chat(runtime, flags, text) : join_plain(flags, text);
+    span.annotate("bytes", static_cast<std::int64_t>(whole.size()));
+  }
+  trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
+  // A template writes the tokens that stand around a text itself.
+  std::vector<TokenId> ids = runtime.tokenizer()
+                                 .encode(whole, {.parse_special = !flags.no_parse_special, .add_special = !flags.chat})
+                                 .value_or_throw();
+  span.annotate("bytes", static_cast<std::int64_t>(whole.size()));
+  span.annotate("tokens", static_cast<std::int64_t>(ids.size()));
+  return ids;
+}
+
+}  // namespace vitrine::cli

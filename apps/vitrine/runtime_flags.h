@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace vitrine::cli {
+
+// How a command wants its model to run, bound to flags by add_runtime_flags.
+struct RuntimeFlags {
+  std::size_t context_length = 0;  // 0: the model's own, or as much of it as memory allows
+  std::size_t num_threads = 0;     // 0: all that this process may use
+  std::string kv_type = "f16";
+  std::string kv_memory;  // "4GiB"; empty: one sequence of context_length tokens
+  std::size_t max_chunk_tokens = 512;
+  bool reference = false;  // everything in plain float32
+};
+void add_runtime_flags(CLI::App& app, RuntimeFlags& flags);
+
+// "512MiB", "4G", "1000000": bytes. Fails with kUsage.
+base::Result<std::size_t> parse_bytes(const std::string& text, const std::string& flag);
+
+}  // namespace vitrine::cli
