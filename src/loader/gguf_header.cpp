@@ -22,6 +22,9 @@ constexpr std::uint32_t kMaxVersion = 3;
 constexpr std::size_t kMaxKeyBytes = 65535;
 constexpr std::size_t kMaxArrayDepth = 64;
 constexpr std::uint64_t kDefaultAlignment = 32;
+// Far above any model (some thousand tensors, some hundred keys): they bound the time that a header can cost.
+constexpr std::uint64_t kMaxTensors = 250'000;
+constexpr std::uint64_t kMaxEntries = 100'000;
 
 // The least bytes that one item takes in the file: what a count is checked against before anything is reserved.
 constexpr std::uint64_t kMinEntryBytes = 8 + 1 + 4 + 1;           // key length, key, type, value
@@ -257,6 +260,8 @@ GgufHeader HeaderParser::parse() {
   const auto num_entries = read<std::uint64_t>("the metadata count");
   check_count(num_tensors, kMinTensorBytes, "tensors");
   check_count(num_entries, kMinEntryBytes, "metadata entries");
+  if (num_tensors > kMaxTensors) fail(fmt::format("{} tensors; at most {} are read", num_tensors, kMaxTensors));
+  if (num_entries > kMaxEntries) fail(fmt::format("{} metadata keys; at most {} are read", num_entries, kMaxEntries));
   std::vector<MetadataEntry> entries;
   for (std::uint64_t i = 0; i < num_entries; ++i)
     entries.push_back(read_entry());

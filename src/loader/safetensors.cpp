@@ -20,6 +20,7 @@ using tensor::DType;
 using tensor::Shape;
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
+constexpr std::size_t kMaxTensors = 250'000;  // above any model; bounds the time and memory that a header can cost
 constexpr std::string_view kFileMetadataKey = "__metadata__";
 
 struct StoredType {
@@ -142,6 +143,7 @@ std::vector<Entry> read_header(std::string_view header) {
     std::string name = scanner.read_string();
     scanner.expect(':');
     if (name != kFileMetadataKey) {
+      if (entries.size() == kMaxTensors) fail(fmt::format("more than {} tensors", kMaxTensors));
       entries.push_back(read_entry(scanner, std::move(name)));
     } else if (std::exchange(has_metadata, true)) {
       fail("__metadata__ occurs more than once");

@@ -355,6 +355,15 @@ TEST(Gguf, ManyTensorsAndKeysOpenInLinearTime) {
   EXPECT_NE(model->weights->find("t.49999"), nullptr);
 }
 
+TEST(GgufFaults, Row5NumbersOfKeysAndTensorsAreBounded) {
+  const auto claim = [](std::uint64_t num_tensors, std::uint64_t num_entries) {
+    return "GGUF" + GgufWriter::bytes_of(3U) + GgufWriter::bytes_of(num_tensors) + GgufWriter::bytes_of(num_entries) +
+           std::string(10'000'000, '\0');
+  };
+  expect_error(open_bytes(claim(250'001, 0)), kBadFile, "at most 250000");
+  expect_error(open_bytes(claim(0, 100'001)), kBadFile, "at most 100000");
+}
+
 TEST(Gguf, LargeVocabularyIsReadAsViewsInMilliseconds) {
   std::vector<std::string> tokens(262'144);
   for (std::size_t i = 0; i < tokens.size(); ++i)

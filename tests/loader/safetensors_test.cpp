@@ -130,18 +130,26 @@ TEST(SafetensorsFaults, Row8PaddingWithNulIsRefused) {
   expect_error(parse(std::string("{}\0\0", 4), 0), kBadFile, "goes on after its last brace");
 }
 
-TEST(SafetensorsFaults, Row8HundredThousandEntriesParseInUnderASecond) {
+std::string file_of_bytes(std::uint64_t num_tensors) {
   std::string header = "{";
-  for (std::uint64_t i = 0; i < 100'000; ++i) {
+  for (std::uint64_t i = 0; i < num_tensors; ++i) {
     if (i != 0) header += ",";
     header += entry("model.layers." + std::to_string(i), "I8", "[1]", i, i + 1);
   }
-  const std::string file = safetensors_file(header + "}", 100'000);
+  return safetensors_file(header + "}", num_tensors);
+}
+
+TEST(SafetensorsFaults, Row8HundredThousandEntriesParseInUnderASecond) {
+  const std::string file = file_of_bytes(100'000);
   const auto begin = std::chrono::steady_clock::now();
   const auto parsed = parse(file);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(parsed->tensors.size(), 100'000U);
+}
+
+TEST(SafetensorsFaults, Row8NumberOfTensorsIsBounded) {
+  expect_error(parse(file_of_bytes(250'001)), kBadFile, "more than 250000 tensors");
 }
 
 TEST(SafetensorsFaults, UnknownTypesAreRefusedByName) {
