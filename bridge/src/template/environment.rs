@@ -1,10 +1,10 @@
 //! The engine as chat templates expect it.
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::value::{Value, ValueKind};
+use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior};
 
-use super::{filters, methods, python, source, Limits};
+use super::{filters, guard, methods, python, tags, Limits};
 
 /// The engine charges this much of its recursion limit for one macro call.
 const MACRO_COST: usize = 4;
@@ -23,9 +23,78 @@ pub fn new(limits: &Limits) -> Environment<'static> {
     environment.add_function("raise_exception", filters::raise_exception);
     environment.add_filter("tojson", filters::tojson);
     environment.add_filter("string", filters::string);
-    environment.add_filter(source::ITERABLE, filters::iterable);
+    environment.add_filter("pprint", filters::pprint);
+    environment.add_filter("indent", filters::indent);
+    environment.add_filter("e", filters::escape);
+    environment.add_filter("escape", filters::escape);
+    environment.add_filter("forceescape", filters::force_escape);
+    environment.add_test("sequence", filters::is_sequence);
+    environment.add_test("callable", filters::is_callable);
+    add_lenient_numbers(&mut environment);
+    add_guards(&mut environment);
     environment.add_test("iterable", filters::is_iterable);
     environment
+}
+
+/// `int` and `float` answer their default for what they cannot read, where the engine fails.
+fn add_lenient_numbers(environment: &mut Environment<'static>) {
+    for (name, default) in [("int", Value::from(0)), ("float", Value::from(0.0))] {
+        let builtin = format!("vitrine_strict_{name}");
+        match name {
+            "int" => environment.add_filter(builtin.clone(), minijinja::filters::int),
+            _ => environment.add_filter(builtin.clone(), minijinja::filters::float),
+        }
+        environment.add_filter(
+            name,
+            move |state: &mut State,
+                  value: &Value,
+                  first: Option<Value>,
+                  base: Option<Value>,
+                  named: Kwargs| {
+                let default = first.or(named.get("default")?).unwrap_or(default.clone());
+                let mut arguments = vec![value.clone()];
+                if let Some(base) = base.or(named.get("base")?) {
+                    arguments.push(Kwargs::from_iter([("base", base)]).into());
+                }
+                named.assert_all_used()?;
+                Ok::<_, Error>(state.apply_filter(&builtin, &arguments).unwrap_or(default))
+            },
+        );
+    }
+}
+
+fn add_guards(environment: &mut Environment<'static>) {
+    environment.add_filter(tags::ITERABLE, filters::iterable);
+    environment.add_filter(tags::OWN, guard::own);
+    environment.add_filter(tags::OWN_MEMBER, guard::own_member);
+    environment.add_function(tags::TICK, guard::tick);
+    for name in ["namespace", "dict"] {
+        let original = environment.globals().find(|(global, _)| *global == name);
+        let Some((_, make)) = original else { continue };
+        environment.add_function(
+            name,
+            move |state: &mut State,
+                  defaults: Option<Value>,
+                  named: Kwargs|
+                  -> Result<Value, Error> {
+                let mut members = Vec::new();
+                if let Some(defaults) = defaults {
+                    let defaults = guard::own_member(state, defaults)?;
+                    for key in defaults.try_iter()?.checked() {
+                        let key = key?;
+                        members.push((key.clone(), defaults.get_item(&key)?));
+                    }
+                }
+                for name in named.args() {
+                    members.push((
+                        Value::from(name),
+                        guard::own_member(state, named.get(name)?)?,
+                    ));
+                }
+                make.call(state, &[Value::from_pairs(members)])
+            },
+        );
+    }
 }
 
 fn syntax() -> SyntaxConfig {

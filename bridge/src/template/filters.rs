@@ -4,27 +4,32 @@ use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::json::{self, Options};
-use super::python;
+use super::{guard, python, text};
 
 /// `raise_exception(message)`.
 pub fn raise_exception(message: &Value) -> Result<Value, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, message.to_string()))
 }
 
-/// The value, if Python can iterate it.
-pub fn iterable(value: Value) -> Result<Value, Error> {
+fn check_iterable(value: &Value) -> Result<(), Error> {
     let type_name = match value.kind() {
         ValueKind::None => "NoneType",
         ValueKind::Bool => "bool",
         ValueKind::Number => "number",
-        _ => return Ok(value),
+        _ => return Ok(()),
     };
     Err(invalid(format!("'{type_name}' object is not iterable")))
 }
 
+/// The value for a loop to iterate, if Python can iterate it: the engine takes none as empty.
+pub fn iterable(state: &mut State, value: Value) -> Result<Value, Error> {
+    check_iterable(&value)?;
+    guard::own(state, value)
+}
+
 /// `value is iterable`.
-pub fn is_iterable(value: Value) -> bool {
-    iterable(value).is_ok()
+pub fn is_iterable(value: &Value) -> bool {
+    check_iterable(value).is_ok()
 }
 
 /// `value | string`.
@@ -33,6 +38,77 @@ pub fn string(state: &State, value: &Value) -> Result<Value, Error> {
         return Ok(value.clone());
     }
     python::to_str(state, value).map(Value::from)
+}
+
+/// `value | pprint`.
+pub fn pprint(state: &State, value: &Value) -> Result<String, Error> {
+    match value.as_str() {
+        Some(text) => Ok(python::quoted(text)),
+        None => python::to_str(state, value),
+    }
+}
+
+/// `value is sequence`: whatever has a length and takes an index.
+pub fn is_sequence(value: &Value) -> bool {
+    let has_items = matches!(
+        value.kind(),
+        ValueKind::Seq | ValueKind::Iterable | ValueKind::Map | ValueKind::String
+    );
+    has_items || value.is_undefined()
+}
+
+/// `value is callable`.
+pub fn is_callable(value: &Value) -> bool {
+    value.kind() == ValueKind::Plain
+}
+
+/// `value | escape`.
+pub fn escape(state: &State, value: &Value) -> Result<Value, Error> {
+    if value.is_safe() {
+        return Ok(value.clone());
+    }
+    force_escape(state, value)
+}
+
+/// `value | forceescape`.
+pub fn force_escape(state: &State, value: &Value) -> Result<Value, Error> {
+    let text = python::to_str(state, value)?;
+    Ok(Value::from_safe_string(text::escape_html(&text)))
+}
+
+const MAX_INDENT: usize = 64;
+
+/// `text | indent(width=4, first=False, blank=False)`, where width may be a string.
+pub fn indent(
+    state: &State,
+    value: &Value,
+    width: Option<Value>,
+    first: Option<bool>,
+    named: Kwargs,
+) -> Result<String, Error> {
+    let width = width.or(named.get("width")?).unwrap_or(Value::from(4));
+    let first = first.or(named.get("first")?).unwrap_or(false);
+    let blank = named.get::<Option<bool>>("blank")?.unwrap_or(false);
+    named.assert_all_used()?;
+    let subject = python::to_str(state, value)?;
+    let indention = indention(&width, "indent")?;
+    let num_lines = subject.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    state.consume_fuel((num_lines * (1 + indention.len()) / 64) as u64)?;
+    Ok(text::indent(&subject, &indention, first, blank))
+}
+
+/// A string, or a number of spaces.
+fn indention(width: &Value, filter: &str) -> Result<String, Error> {
+    let text = match width.as_str() {
+        Some(text) => text.to_string(),
+        None => " ".repeat(i64::try_from(width.clone())?.clamp(0, 1 + MAX_INDENT as i64) as usize),
+    };
+    if text.len() > MAX_INDENT {
+        return Err(invalid(format!(
+            "{filter}: the indention is over {MAX_INDENT} bytes"
+        )));
+    }
+    Ok(text)
 }
 
 /// `value | tojson(ensure_ascii=False, indent=None, separators=None, sort_keys=False)`, without HTML escapes.
@@ -66,20 +142,11 @@ pub fn tojson(
     json::dumps(state, value, &options)
 }
 
-const MAX_INDENT: usize = 64;
-
 fn indent_text(indent: &Value) -> Result<Option<String>, Error> {
     match indent.kind() {
         ValueKind::Undefined | ValueKind::None => Ok(None),
-        ValueKind::String => Ok(Some(indent.to_string())),
         ValueKind::Bool => Ok(Some(" ".repeat(usize::from(indent.is_true())))),
-        _ => {
-            let width = i64::try_from(indent.clone())?.max(0) as usize;
-            if width > MAX_INDENT {
-                return Err(invalid(format!("tojson: indent is over {MAX_INDENT}")));
-            }
-            Ok(Some(" ".repeat(width)))
-        }
+        _ => indention(indent, "tojson").map(Some),
     }
 }
 

@@ -4,10 +4,13 @@
 
 mod environment;
 mod filters;
+mod guard;
 mod json;
 mod methods;
 mod python;
 mod source;
+mod tags;
+mod text;
 mod time;
 
 use std::io;
@@ -81,13 +84,17 @@ impl Template {
                 ),
             ));
         }
-        let mut environment = environment::new(&limits);
-        environment
-            .add_template_owned(NAME, source::prepare(source))
-            .map_err(|error| failure(&error, FailureKind::Syntax))?;
-        Ok(Template {
-            environment,
-            limits,
+        let prepared = source::prepare(source)
+            .map_err(|message| Failure::new(FailureKind::Syntax, message))?;
+        with_large_stack(|| {
+            let mut environment = environment::new(&limits);
+            environment
+                .add_template_owned(NAME, prepared)
+                .map_err(|error| failure(&error, FailureKind::Syntax))?;
+            Ok(Template {
+                environment,
+                limits,
+            })
         })
     }
 
@@ -117,6 +124,27 @@ impl Template {
         String::from_utf8(output.bytes)
             .map_err(|_| Failure::new(FailureKind::Render, "the rendered text is not UTF-8"))
     }
+}
+
+/// The compiler recurses over the operators of an expression, of which `source` allows thousands.
+const COMPILER_STACK_BYTES: usize = 64 << 20;
+
+/// Runs `body` on a thread of its own. A panic there goes on here.
+fn with_large_stack<T: Send>(
+    body: impl FnOnce() -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(COMPILER_STACK_BYTES);
+        match thread.spawn_scoped(scope, body) {
+            Ok(running) => running
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(error) => Err(Failure::new(
+                FailureKind::Limit,
+                format!("no thread to compile on: {error}"),
+            )),
+        }
+    })
 }
 
 fn context(variables: &str, now: Time) -> Result<Value, Failure> {
@@ -172,5 +200,135 @@ impl io::Write for LimitedOutput {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time {
+        year: 2025,
+        month: 3,
+        day: 14,
+        hour: 15,
+        minute: 9,
+        second: 26,
+    };
+
+    const LIMITS: Limits = Limits {
+        steps: 1_000_000,
+        depth: 64,
+        source_bytes: 1 << 20,
+        output_bytes: 4 << 20,
+    };
+
+    fn render(source: &str) -> Result<String, Failure> {
+        Template::compile(source, LIMITS)?.render(
+            r#"{"l": [3, 1, 2], "s": "Hello", "d": {"b": 1, "a": null}}"#,
+            NOW,
+        )
+    }
+
+    fn assert_limited(source: &str) {
+        let failure = render(source).unwrap_err();
+        assert_eq!(
+            failure.kind,
+            FailureKind::Limit,
+            "{source}: {}",
+            failure.message
+        );
+    }
+
+    #[test]
+    fn lists_added_forty_times_to_themselves_end_with_an_error() {
+        for look in ["ns.s|length", "ns.s == [1]", "ns.s ~ ''", "ns.s|tojson"] {
+            assert_limited(&format!(
+                "{{% set ns = namespace(s=[1]) %}}{{% for i in range(40) %}}{{% set ns.s = ns.s + ns.s %}}\
+                 {{% endfor %}}{{{{ {look} }}}}"
+            ));
+        }
+        assert_limited("{% macro m(s, n) %}{{ m(s + s, n - 1) if n else s|length }}{% endmacro %}{{ m([1], 60) }}");
+    }
+
+    #[test]
+    fn shared_and_deep_values_end_with_an_error() {
+        for grown in [
+            "[ns.s, ns.s]",
+            "{'a': ns.s, 'b': ns.s}",
+            "[ns.s]",
+            "(ns.s, 1)",
+            "ns.s|zip([1])",
+        ] {
+            assert_limited(&format!(
+                "{{% set ns = namespace(s=[1]) %}}{{% for i in range(90000) %}}{{% set ns.s = {grown} %}}\
+                 {{% endfor %}}{{{{ ns.s ~ '' }}}}"
+            ));
+        }
+    }
+
+    #[test]
+    fn a_namespace_cannot_hold_itself() {
+        for held in ["ns", "[ns]", "{'a': ns}"] {
+            let source =
+                format!("{{% set ns = namespace() %}}{{% set ns.x = {held} %}}{{{{ ns ~ '' }}}}");
+            assert_eq!(
+                render(&source).unwrap_err().kind,
+                FailureKind::Render,
+                "{source}"
+            );
+        }
+    }
+
+    #[test]
+    fn endless_work_on_long_texts_ends_in_time() {
+        let started = std::time::Instant::now();
+        for work in ["s == t", "s.count('b')"] {
+            assert_limited(&format!(
+                "{{% set s = 'é' * 500000 %}}{{% set t = 'é' * 500000 %}}\
+                 {{% for i in range(90000) %}}{{% if {work} %}}{{% endif %}}{{% endfor %}}"
+            ));
+        }
+        assert!(started.elapsed().as_secs() < 30);
+    }
+
+    #[test]
+    fn assigned_sequences_are_lists_as_in_python() {
+        assert_eq!(
+            render("{% set x = l + [9] %}{{ x[3] }}{{ x|length }}{% set y = x[1:] %}{{ y }}{{ y is sequence }}").unwrap(),
+            "94[1, 2, 9]True"
+        );
+        assert_eq!(
+            render("{% set ns = namespace({'q': 2}, a=1) %}{{ ns.q }}{{ ns.a }}{% with a=1, b=2 %}{{ a + b }}{% endwith %}")
+                .unwrap(),
+            "213"
+        );
+    }
+
+    #[test]
+    fn filters_answer_as_in_jinja() {
+        for (expression, text) in [
+            ("d|tojson", r#"{"b": 1, "a": null}"#),
+            (
+                "d|tojson(sort_keys=true, separators=(',', ':'))",
+                r#"{"a":null,"b":1}"#,
+            ),
+            ("l|tojson(indent=2)", "[\n  3,\n  1,\n  2\n]"),
+            ("'zz'|int ~ 'zz'|float ~ '0x1A'|int(base=16)", "00.026"),
+            ("'<\"/>'|e", "&lt;&#34;/&gt;"),
+            ("s is sequence, none is iterable", ""),
+            (
+                "s.split('l', 1)|tojson ~ s.rpartition('l')",
+                "[\"He\", \"lo\"]('Hel', 'l', 'o')",
+            ),
+            ("s.find('l', 3) ~ s.startswith('e', 1)", "3True"),
+            ("[none, 1e16, 'é']", "[None, 1e+16, 'é']"),
+        ] {
+            let source = format!("{{{{ {expression} }}}}");
+            match render(&source) {
+                Ok(rendered) => assert_eq!(rendered, text, "{source}"),
+                Err(failure) => assert_eq!(text, "", "{source}: {}", failure.message),
+            }
+        }
     }
 }

@@ -50,7 +50,7 @@ pub fn check_depth(depth: usize) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::new(
-        ErrorKind::InvalidOperation,
+        ErrorKind::OutOfFuel,
         format!("a value is nested deeper than {MAX_DEPTH} levels"),
     ))
 }
