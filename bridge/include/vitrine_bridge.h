@@ -46,13 +46,13 @@ typedef struct VitrineTime {
   int32_t year, month, day, hour, minute, second;
 } VitrineTime;
 
-/* Compiles a template. On VITRINE_OK *compiled owns it (free with vitrine_template_free) and *error is empty; else *compiled is
- * null and *error holds a one-line message. */
+/* Compiles a template. On VITRINE_OK *compiled owns it (free with vitrine_template_free) and *error is empty; else
+ * *compiled is null and *error holds a one-line message. */
 VitrineStatus vitrine_template_compile(const char* source, size_t source_size, const VitrineTemplateLimits* limits,
                                        VitrineTemplate** compiled, VitrineBytes* error);
 
-/* Renders with the members of a JSON object as variables (their order is kept). *output holds the text on VITRINE_OK, else a
- * one-line message. May be called from several threads at once on one template. */
+/* Renders with the members of a JSON object as variables (their order is kept). *output holds the text on VITRINE_OK,
+ * else a one-line message. May be called from several threads at once on one template. */
 VitrineStatus vitrine_template_render(const VitrineTemplate* compiled, const char* variables, size_t variables_size,
                                       const VitrineTime* now, VitrineBytes* output);
 

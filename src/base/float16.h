@@ -27,7 +27,9 @@ constexpr float to_float(Float16 half) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
 }
 
-constexpr float to_float(BFloat16 half) { return std::bit_cast<float>(static_cast<std::uint32_t>(half.bits) << 16U); }
+constexpr float to_float(BFloat16 half) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(half.bits) << 16U);
+}
 
 // Round to nearest, ties to even; overflow gives infinity; a NaN gives a quiet NaN.
 constexpr Float16 to_float16(float value) {

@@ -28,7 +28,8 @@ struct Error {
   std::string message;
 };
 
-// Thrown for a broken file or setting at start-up only; caught in main, which prints the message and exits with the kind.
+// Thrown for a broken file or setting at start-up only; caught in main, which prints the message and exits with the
+// kind.
 class Exception : public std::runtime_error {
  public:
   explicit Exception(Error error) : std::runtime_error(error.message), error_(std::move(error)) {}
@@ -89,7 +90,11 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
-inline Error bad_file(std::string message) { return {ErrorKind::kBadFile, std::move(message)}; }
-inline Error usage_error(std::string message) { return {ErrorKind::kUsage, std::move(message)}; }
+inline Error bad_file(std::string message) {
+  return {ErrorKind::kBadFile, std::move(message)};
+}
+inline Error usage_error(std::string message) {
+  return {ErrorKind::kUsage, std::move(message)};
+}
 
 }  // namespace vitrine::base

@@ -14,7 +14,9 @@ namespace {
 // the CPU to others between steps.
 constexpr int kSpinRounds = 1000;
 
-void pause_cpu() { __builtin_ia32_pause(); }
+void pause_cpu() {
+  __builtin_ia32_pause();
+}
 
 // Quota of the cgroup (v2, then v1) in CPUs; 0 when there is none.
 std::size_t cgroup_cpu_quota() {
@@ -42,7 +44,8 @@ ThreadPool::~ThreadPool() {
   stopping_.store(true, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  for (std::thread& worker : workers_)
+    worker.join();
 }
 
 void ThreadPool::run_erased(Erased function, void* context) {
@@ -61,7 +64,8 @@ void ThreadPool::run_erased(Erased function, void* context) {
     pause_cpu();
   }
   // A worker may have lost its CPU to another process: give ours away instead of burning it.
-  while (const std::uint32_t left = unfinished_.load(std::memory_order_acquire)) unfinished_.wait(left);
+  while (const std::uint32_t left = unfinished_.load(std::memory_order_acquire))
+    unfinished_.wait(left);
 }
 
 void ThreadPool::work(std::size_t thread_idx) {

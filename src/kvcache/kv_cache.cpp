@@ -43,9 +43,9 @@ base::Result<KvCache> KvCache::create(const KvCacheShape& shape, std::size_t num
   const auto bytes_per_block = block_bytes(shape);
   if (!bytes_per_block) return bytes_per_block.error();
   const auto total = base::checked_mul(*bytes_per_block, num_blocks);
-  const base::Error no_room{base::ErrorKind::kNoMemory,
-                            "KV cache: no room for " + std::to_string(num_blocks) + " blocks of " +
-                                std::to_string(*bytes_per_block) + " bytes; lower --ctx or --kv-memory"};
+  const base::Error no_room{base::ErrorKind::kNoMemory, "KV cache: no room for " + std::to_string(num_blocks) +
+                                                            " blocks of " + std::to_string(*bytes_per_block) +
+                                                            " bytes; lower --ctx or --kv-memory"};
   if (!total || *total == 0) return no_room;
   void* data = ::mmap(nullptr, *total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) return no_room;
@@ -63,13 +63,16 @@ base::Result<KvCache> KvCache::create(const KvCacheShape& shape, std::size_t num
 
 KvCache::HeadBlock KvCache::head_block(std::size_t layer_idx, BlockId block, std::size_t kv_head_idx) const {
   // Blocks are outermost so that a short sequence touches few pages.
-  const std::size_t head = (static_cast<std::size_t>(block) * shape_.num_layers + layer_idx) * shape_.num_kv_heads + kv_head_idx;
+  const std::size_t head =
+      (static_cast<std::size_t>(block) * shape_.num_layers + layer_idx) * shape_.num_kv_heads + kv_head_idx;
   std::byte* keys = data_.get() + head * head_bytes_;
   std::byte* values = keys + part_bytes_;
   std::byte* key_scales = values + part_bytes_;
   return {keys, values, key_scales, key_scales + scale_bytes_};
 }
 
-void KvCache::Unmap::operator()(std::byte* data) const { ::munmap(data, size_bytes); }
+void KvCache::Unmap::operator()(std::byte* data) const {
+  ::munmap(data, size_bytes);
+}
 
 }  // namespace vitrine::kvcache

@@ -22,7 +22,7 @@ std::string in_quotes(std::string_view text) {
   return result + (text.size() > kMaxBytes ? "...\"" : "\"");
 }
 
-base::Error with_path(const std::filesystem::path& path, base::Error error) {
+base::Error with_path(const std::filesystem::path& path, const base::Error& error) {
   return {error.kind, path.string() + ": " + error.message};
 }
 

@@ -16,7 +16,7 @@ namespace vitrine::loader {
 std::string in_quotes(std::string_view text);
 
 // The same error with "PATH: " in front.
-base::Error with_path(const std::filesystem::path& path, base::Error error);
+base::Error with_path(const std::filesystem::path& path, const base::Error& error);
 
 // Calls `parse` and turns a base::Exception into an Error that begins with the path.
 template <typename Function>

@@ -9,7 +9,8 @@
 
 namespace vitrine::tensor {
 
-// Element types. The values are the ids of GGUF (ggml_type in the GGUF format document), so a file's id casts after is_known().
+// Element types. The values are the ids of GGUF (ggml_type in the GGUF format document), so a file's id casts after
+// is_known().
 enum class DType : std::uint32_t {
   kF32 = 0,
   kF16 = 1,

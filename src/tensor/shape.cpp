@@ -7,7 +7,8 @@
 
 namespace vitrine::tensor {
 
-Shape::Shape(std::initializer_list<std::size_t> dims) : Shape(std::span<const std::size_t>(dims.begin(), dims.size())) {}
+Shape::Shape(std::initializer_list<std::size_t> dims)
+    : Shape(std::span<const std::size_t>(dims.begin(), dims.size())) {}
 
 Shape::Shape(std::span<const std::size_t> dims) : rank_(dims.size()) {
   VT_CHECK(dims.size() <= kMaxRank, "a shape has at most four dimensions");
@@ -16,7 +17,8 @@ Shape::Shape(std::span<const std::size_t> dims) : rank_(dims.size()) {
 
 std::size_t Shape::num_rows() const {
   std::size_t rows = 1;
-  for (std::size_t axis = 0; axis + 1 < rank_; ++axis) rows *= dims_[axis];
+  for (std::size_t axis = 0; axis + 1 < rank_; ++axis)
+    rows *= dims_[axis];
   return rows;
 }
 

@@ -1,7 +1,7 @@
 #include "base/float16.h"
 
-#include <cmath>
 #include <gtest/gtest.h>
+#include <cmath>
 
 namespace vitrine::base {
 namespace {

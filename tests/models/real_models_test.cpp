@@ -54,11 +54,11 @@ class RealModelTest : public ::testing::Test {
     const auto store = hub::Store::from_environment();
     if (!store) VT_SKIP_WITHOUT("a folder for models");
     const auto found = store->find("smollm2-135m-instruct");
-    if (!found) {
+    if (!found || !*found) {
       testing::count_skipped("real models", 1, "smollm2-135m-instruct is not on disk");
       VT_SKIP_WITHOUT("smollm2-135m-instruct");
     }
-    path_ = found->path;
+    path_ = (*found)->path;
     testing::count_cases("real models", 1);
   }
   std::filesystem::path path_;

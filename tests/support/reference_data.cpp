@@ -10,7 +10,9 @@
 namespace vitrine::testing {
 namespace {
 
-std::filesystem::path source_dir() { return VITRINE_SOURCE_DIR; }
+std::filesystem::path source_dir() {
+  return VITRINE_SOURCE_DIR;
+}
 
 // The runner gives the name of a file to which every test binary appends; without it the counts go nowhere.
 void append_count(std::string_view line) {
@@ -21,7 +23,9 @@ void append_count(std::string_view line) {
 
 }  // namespace
 
-std::filesystem::path data_path(std::string_view relative) { return source_dir() / "tests" / "data" / relative; }
+std::filesystem::path data_path(std::string_view relative) {
+  return source_dir() / "tests" / "data" / relative;
+}
 
 std::optional<std::filesystem::path> reference_path(std::string_view relative) {
   const char* root = std::getenv("VITRINE_REFERENCE");
@@ -37,7 +41,9 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-nlohmann::json read_json(const std::filesystem::path& path) { return nlohmann::json::parse(read_file(path)); }
+nlohmann::json read_json(const std::filesystem::path& path) {
+  return nlohmann::json::parse(read_file(path));
+}
 
 void count_cases(std::string_view kind, std::size_t num_cases) {
   append_count("ran\t" + std::string(kind) + "\t" + std::to_string(num_cases));

@@ -32,8 +32,8 @@ void count_skipped(std::string_view kind, std::size_t num_cases, std::string_vie
 }  // namespace vitrine::testing
 
 // Skips the current test because `what` is absent; under CI=true it is a failure instead.
-#define VT_SKIP_WITHOUT(what)                                                      \
-  do {                                                                             \
+#define VT_SKIP_WITHOUT(what)                                                        \
+  do {                                                                               \
     if (::vitrine::testing::running_in_ci()) FAIL() << "missing under CI: " << what; \
-    GTEST_SKIP() << "absent: " << what;                                            \
+    GTEST_SKIP() << "absent: " << what;                                              \
   } while (false)

@@ -177,12 +177,20 @@ base::Float16 float16_at(const std::uint8_t* p, std::size_t lane) {
   return value;
 }
 
+// The bits of four consecutive codes, and of those 4, 8, ... further on that share their bytes, at once.
 template <unsigned kBits>
 void put_plane(const RowBlock& row, unsigned shift, std::size_t block_k, std::size_t lane, std::uint8_t* out) {
   constexpr unsigned kMask = (1U << kBits) - 1;
-  for (std::size_t k = 0; k < block_k; ++k) {
-    const BitPlace place = bit_place(kBits, k, lane);
-    out[place.byte] = static_cast<std::uint8_t>(out[place.byte] | ((row.codes[k] >> shift) & kMask) << place.shift);
+  constexpr std::size_t kCodesPerByte = 8 / kBits;
+  for (std::size_t word = 0; word < block_k / (4 * kCodesPerByte); ++word) {
+    const std::uint8_t* codes = row.codes + word * 4 * kCodesPerByte;
+    std::uint8_t* bytes = out + 64 * word + 4 * lane;
+    for (std::size_t i = 0; i < 4; ++i) {
+      unsigned byte = 0;
+      for (std::size_t t = 0; t < kCodesPerByte; ++t)
+        byte |= (codes[4 * t + i] >> shift & kMask) << (kBits * t);
+      bytes[i] = static_cast<std::uint8_t>(byte);
+    }
   }
 }
 

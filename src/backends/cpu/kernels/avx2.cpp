@@ -17,21 +17,24 @@ namespace vitrine::backends::cpu {
 namespace avx2 {
 namespace {
 
+// In this order: each reads what the one before defines.
+// clang-format off
 #include "backends/cpu/kernels/simd_avx2.inc"
-
 #include "backends/cpu/kernels/elementwise.inc"
 #include "backends/cpu/kernels/packed_formats.inc"
 #include "backends/cpu/kernels/matmul.inc"
 #include "backends/cpu/kernels/unpack.inc"
 #include "backends/cpu/kernels/attention.inc"
 #include "backends/cpu/kernels/table.inc"
+// clang-format on
 
 constexpr KernelTable kTable = make_table("avx2");
 
 }  // namespace
 }  // namespace avx2
 
-const KernelTable& avx2_kernels() { return avx2::kTable; }
+const KernelTable& avx2_kernels() {
+  return avx2::kTable;
+}
 
 }  // namespace vitrine::backends::cpu
-

@@ -20,21 +20,24 @@ namespace vitrine::backends::cpu {
 namespace avx512 {
 namespace {
 
+// In this order: each reads what the one before defines.
+// clang-format off
 #include "backends/cpu/kernels/simd_avx512.inc"
-
 #include "backends/cpu/kernels/elementwise.inc"
 #include "backends/cpu/kernels/packed_formats.inc"
 #include "backends/cpu/kernels/matmul.inc"
 #include "backends/cpu/kernels/unpack.inc"
 #include "backends/cpu/kernels/attention.inc"
 #include "backends/cpu/kernels/table.inc"
+// clang-format on
 
 constexpr KernelTable kTable = make_table("avx512");
 
 }  // namespace
 }  // namespace avx512
 
-const KernelTable& avx512_kernels() { return avx512::kTable; }
+const KernelTable& avx512_kernels() {
+  return avx512::kTable;
+}
 
 }  // namespace vitrine::backends::cpu
-

@@ -12,20 +12,24 @@ namespace vitrine::backends::cpu {
 namespace generic {
 namespace {
 
+// In this order: each reads what the one before defines.
+// clang-format off
 #include "backends/cpu/kernels/simd_generic.inc"
-
 #include "backends/cpu/kernels/elementwise.inc"
 #include "backends/cpu/kernels/packed_formats.inc"
 #include "backends/cpu/kernels/matmul.inc"
 #include "backends/cpu/kernels/unpack.inc"
 #include "backends/cpu/kernels/attention.inc"
 #include "backends/cpu/kernels/table.inc"
+// clang-format on
 
 constexpr KernelTable kTable = make_table("generic");
 
 }  // namespace
 }  // namespace generic
 
-const KernelTable& generic_kernels() { return generic::kTable; }
+const KernelTable& generic_kernels() {
+  return generic::kTable;
+}
 
 }  // namespace vitrine::backends::cpu

@@ -1,0 +1,117 @@
+#include "vitrine/conversation.h"
+
+#include <fmt/format.h>
+
+#include "base/mapped_file.h"
+#include "chat/encode_chat.h"
+#include "chat/messages.h"
+
+namespace vitrine::cli {
+namespace {
+
+using base::ErrorKind;
+using Json = nlohmann::ordered_json;
+
+std::string read_text(const std::string& path) {
+  const base::MappedFile file = base::MappedFile::open(path).value_or_throw();
+  const auto bytes = file.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::optional<chat::ChatTemplate> compile_template(const Runtime& runtime, const std::string& path) {
+  if (!path.empty()) return chat::ChatTemplate::compile(read_text(path)).value_or_throw();
+  if (!runtime.bundle().chat_template) return std::nullopt;
+  return chat::ChatTemplate::compile(*runtime.bundle().chat_template).value_or_throw();
+}
+
+// A plain completion has no place for these.
+void refuse_without_template(const ConversationOptions& options) {
+  for (const auto& [flag, value] : {std::pair{"--system", &options.system}, {"--examples", &options.examples}}) {
+    if (value->empty()) continue;
+    throw base::Exception(ErrorKind::kUsage,
+                          fmt::format("{}: the model has no chat template; give one with --chat-template", flag));
+  }
+}
+
+bool is_system(const Json& message) {
+  return message.at("role") == "system";
+}
+
+void replace_system(Json& messages, std::string_view text) {
+  if (!messages.empty() && is_system(messages.front())) messages.erase(messages.begin());
+  if (!text.empty()) messages.insert(messages.begin(), chat::make_message("system", text));
+}
+
+}  // namespace
+
+Conversation::Conversation(const Runtime& runtime, const ConversationOptions& options)
+    : runtime_(runtime), template_(compile_template(runtime, options.chat_template)), opening_(Json::array()) {
+  if (!template_) refuse_without_template(options);
+  replace_system(opening_, options.system);
+  if (!options.examples.empty()) {
+    const Json examples = chat::parse_examples(read_text(options.examples), options.examples).value_or_throw();
+    opening_.insert(opening_.end(), examples.begin(), examples.end());
+  }
+  messages_ = opening_;
+}
+
+void Conversation::add_user(std::string_view text) {
+  messages_.push_back(chat::make_message("user", text));
+}
+
+void Conversation::add_assistant(std::string_view text) {
+  messages_.push_back(chat::make_message("assistant", text));
+}
+
+void Conversation::drop_last() {
+  messages_.erase(messages_.end() - 1);
+}
+
+void Conversation::set_system(std::string_view text) {
+  replace_system(opening_, text);
+  replace_system(messages_, text);
+}
+
+std::vector<TokenId> Conversation::prompt(trace::Timeline& timeline) const {
+  return template_ ? chat_ids(timeline) : plain_ids(timeline);
+}
+
+// Rendering and encoding are one step here, so the template's time is part of the tokenizer's span.
+std::vector<TokenId> Conversation::chat_ids(trace::Timeline& timeline) const {
+  chat::RenderRequest request;
+  request.messages = messages_;
+  request.variables = runtime_.bundle().special_tokens;
+  trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
+  chat::EncodedChat encoded = chat::encode_chat(*template_, request, runtime_.tokenizer()).value_or_throw();
+  span.annotate("bytes", static_cast<std::int64_t>(encoded.text.size()));
+  span.annotate("tokens", static_cast<std::int64_t>(encoded.ids.size()));
+  return std::move(encoded.ids);
+}
+
+std::vector<TokenId> Conversation::plain_ids(trace::Timeline& timeline) const {
+  const auto& text = messages_.back().at("content").get_ref<const std::string&>();
+  trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
+  std::vector<TokenId> ids =
+      runtime_.tokenizer().encode(text, {.parse_special = false, .add_special = true}).value_or_throw();
+  span.annotate("bytes", static_cast<std::int64_t>(text.size()));
+  span.annotate("tokens", static_cast<std::int64_t>(ids.size()));
+  return ids;
+}
+
+void Conversation::save(const std::string& path) const {
+  const std::string text = messages_.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::FILE* file = std::fopen(path.c_str(), "we");
+  const bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool is_closed = file != nullptr && std::fclose(file) == 0;
+  if (!is_written || !is_closed) throw base::Exception(ErrorKind::kIo, path + ": can't be written");
+}
+
+void Conversation::load(const std::string& path) {
+  auto loaded = chat::parse_messages(read_text(path));
+  if (!loaded) throw base::Exception(loaded.error().kind, path + ": " + loaded.error().message);
+  messages_ = *std::move(loaded);
+  opening_ = Json::array();
+  if (!messages_.empty() && is_system(messages_.front())) opening_.push_back(messages_.front());
+}
+
+}  // namespace vitrine::cli

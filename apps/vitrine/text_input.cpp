@@ -1,0 +1,90 @@
+#include "vitrine/text_input.h"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/result.h"
+
+namespace vitrine::cli {
+namespace {
+
+[[noreturn]] void refuse_usage(std::string message) {
+  throw base::Exception(base::ErrorKind::kUsage, std::move(message));
+}
+
+void check_stdin() {
+  if (std::ferror(stdin) != 0) throw base::Exception(base::ErrorKind::kIo, "stdin: cannot be read");
+}
+
+// One line of stdin without its end; nullopt behind the last.
+std::optional<std::string> read_line() {
+  char* buffer = nullptr;
+  std::size_t capacity = 0;
+  const ssize_t length = ::getline(&buffer, &capacity, stdin);
+  const std::unique_ptr<char, decltype(&std::free)> owner(buffer, &std::free);
+  check_stdin();
+  if (length < 0) return std::nullopt;
+  std::string line(buffer, static_cast<std::size_t>(length));
+  if (line.ends_with('\n')) line.pop_back();
+  return line;
+}
+
+bool separates_ids(char c) {
+  return c == ' ' || c == ',' || c == '[' || c == ']' || c == '\n' || c == '\t';
+}
+
+}  // namespace
+
+std::string read_piped(std::string_view what) {
+  if (::isatty(STDIN_FILENO) == 1) {
+    refuse_usage(fmt::format("{}: none given; add it as the last argument or pipe it in", what));
+  }
+  std::string text;
+  char buffer[65536];
+  for (std::size_t count = 0; (count = std::fread(buffer, 1, sizeof(buffer), stdin)) > 0;)
+    text.append(buffer, count);
+  check_stdin();
+  return text;
+}
+
+std::optional<nlohmann::json> JsonLines::next() {
+  const auto line = read_line();
+  if (!line) return std::nullopt;
+  ++line_number_;
+  auto value = nlohmann::json::parse(*line, nullptr, false);
+  if (value.is_discarded()) refuse("is not JSON; write one value a line");
+  return value;
+}
+
+void JsonLines::refuse(std::string_view reason) const {
+  refuse_usage(fmt::format("stdin line {}: {}", line_number_, reason));
+}
+
+std::vector<TokenId> parse_token_ids(std::string_view text) {
+  std::vector<TokenId> ids;
+  const char* next = text.data();
+  const char* const end = next + text.size();
+  while (next < end) {
+    if (separates_ids(*next)) {
+      ++next;
+      continue;
+    }
+    TokenId id = 0;
+    const auto [after, code] = std::from_chars(next, end, id);
+    if (code != std::errc() || (after < end && !separates_ids(*after))) {
+      const std::string_view rest(next, static_cast<std::size_t>(end - next));
+      refuse_usage(fmt::format("ids: \"{}\" is not a token id; write them like 1,2,3", rest.substr(0, 24)));
+    }
+    ids.push_back(id);
+    next = after;
+  }
+  return ids;
+}
+
+}  // namespace vitrine::cli
