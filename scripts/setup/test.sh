@@ -86,6 +86,22 @@ missing_input() {
   say "    the tests that need these $1 will be skipped"
 }
 
+# Where a stored model lies; nothing where it is not on disk.
+model_path() {
+  "$binary" list --json | python3 -c 'import json, sys
+for model in json.load(sys.stdin)["models"]:
+    if model["name"] == sys.argv[1]: print(model["path"])' "$1"
+}
+
+# Two tests take a whole model, one as the file of its tokenizer.
+name_models() {
+  VITRINE_TEST_MODEL=$(model_path smollm2-135m-instruct)
+  if [ -n "$VITRINE_TEST_MODEL" ]; then export VITRINE_TEST_MODEL; else unset VITRINE_TEST_MODEL; fi
+  local gemma
+  gemma=$(model_path gemma-3-270m)
+  [ -z "$gemma" ] || ln -sf "$gemma" "$root/build/tokenizer-files/gemma3_gguf.gguf"
+}
+
 run_tests() {
   local options=(--build-dir "$root/build/$preset" --checks "$checks" --seconds-before "$SECONDS")
   [ -n "$filter" ] && options+=(--filter "$filter")
@@ -115,6 +131,7 @@ command_test() {
     check_objects
     fetch_inputs
   fi
+  [ ! -x "$binary" ] || name_models
   run_tests
   exit
 }
