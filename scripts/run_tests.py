@@ -298,7 +298,7 @@ def main():
         run_all_ctests(options, env, show)
         if options.cargo and (options.cargo / "Cargo.toml").exists():
             show(run_cargo(options.cargo, options, env))
-        if options.pytest and options.pytest.is_dir():
+        if options.pytest and any(options.pytest.glob("test_*.py")):
             show(run_pytest(options.pytest, options, env))
         if options.checks and options.checks.exists():
             for outcome in read_checks(options.checks):
