@@ -19,7 +19,7 @@ using tokenizer::Tokenizer;
 constexpr std::array kSpecialNames = {"bos_token", "eos_token", "unk_token", "pad_token",
                                       "sep_token", "cls_token", "mask_token"};
 
-Error with_path(const fs::path& path, Error error) {
+Error with_path(const fs::path& path, const Error& error) {
   return {error.kind, path.string() + ": " + error.message};
 }
 
