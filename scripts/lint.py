@@ -78,18 +78,31 @@ def unit_key(entry, headers, settings):
     return key.hexdigest()
 
 
-def run_tidy(entry, build_dir):
+def run_tidy(entry, commands_dir):
     extra = [f"--extra-arg={option}" for option in kernel_options(entry["file"])]
     # -Wno-error and no diagnostics of the compiler's own: g++ decides about warnings, and its options differ.
-    command = [TOOL, "--quiet", "-p", str(build_dir), "--extra-arg=-Wno-error", "--extra-arg=-Wno-everything", *extra, entry["file"]]
+    command = [TOOL, "--quiet", "-p", str(commands_dir), "--extra-arg=-Wno-error", "--extra-arg=-Wno-everything", *extra, entry["file"]]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
     noise = re.compile(r"^\d+ warnings?( and \d+ errors?)? generated\.$|^Suppressed |^Use -header-filter", re.MULTILINE)
     return done.returncode, done.stdout + "\n".join(line for line in done.stderr.splitlines() if not noise.match(line))
 
 
-def read_units(build_dir, root, wanted):
+# g++'s precompiled headers mean nothing to clang, and without them a unit must name all that it includes.
+PRECOMPILED = re.compile(r" (-Winvalid-pch|-fpch-preprocess|-include \S+/cmake_pch\.hxx)(?= )")
+
+
+def read_commands(build_dir, cache):
+    """The build's compile commands without precompiled headers, also written to `cache` for clang-tidy."""
+    entries = json.loads((build_dir / "compile_commands.json").read_text(encoding="utf-8"))
+    for entry in entries:
+        entry["command"] = PRECOMPILED.sub("", entry["command"])
+    (cache / "compile_commands.json").write_text(json.dumps(entries, indent=1), encoding="utf-8")
+    return entries
+
+
+def read_units(commands, root, wanted):
     entries = {}
-    for entry in json.loads((build_dir / "compile_commands.json").read_text(encoding="utf-8")):
+    for entry in commands:
         file = os.path.relpath(entry["file"], root)
         if file not in UNKNOWN_TO_CLANG and (file in wanted if wanted else file.startswith(LINTED)):
             entries.setdefault(file, entry)
@@ -117,12 +130,12 @@ def main():
     cache = options.build_dir / "lint"
     cache.mkdir(exist_ok=True)
     headers, settings = Headers(root), settings_digest(root)
-    units = read_units(options.build_dir, root, set(options.files))
+    units = read_units(read_commands(options.build_dir, cache), root, set(options.files))
     keys = {file: unit_key(entry, headers, settings) for file, entry in units.items()}
     stale = [file for file in units if not (cache / keys[file]).exists()]
     start, num_done, failed = time.monotonic(), 0, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        jobs = {pool.submit(run_tidy, units[file], options.build_dir): file for file in stale}
+        jobs = {pool.submit(run_tidy, units[file], cache): file for file in stale}
         for job in concurrent.futures.as_completed(jobs):
             file, (status, output) = jobs[job], job.result()
             num_done += 1
