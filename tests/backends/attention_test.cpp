@@ -1,5 +1,7 @@
 #include <cmath>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -11,19 +13,20 @@ namespace {
 
 using tensor::DType;
 
-constexpr std::size_t kHeads = 6;
 constexpr std::size_t kKvHeads = 2;
 constexpr std::size_t kHeadDim = 64;
 
 struct Sequence {
   std::vector<float> queries, keys, values;  // [length, heads * kHeadDim]
   std::size_t length;
+  std::size_t num_heads;
 
-  Sequence(testing::Random& random, std::size_t num_positions)
-      : queries(random.normal(num_positions * kHeads * kHeadDim)),
+  Sequence(testing::Random& random, std::size_t num_positions, std::size_t heads = 6)
+      : queries(random.normal(num_positions * heads * kHeadDim)),
         keys(random.normal(num_positions * kKvHeads * kHeadDim)),
         values(random.normal(num_positions * kKvHeads * kHeadDim)),
-        length(num_positions) {}
+        length(num_positions),
+        num_heads(heads) {}
 };
 
 // Feeds the sequence in chunks; blocks lie in reverse order in the cache.
@@ -43,37 +46,45 @@ std::vector<float> attend(CpuBackend& backend, DType type, Sequence sequence, st
       return ops::Rows{v.data() + start * heads * kHeadDim, rows, heads * kHeadDim};
     };
     backend.store_kv(at(sequence.keys, kKvHeads), at(sequence.values, kKvHeads), context);
-    backend.attention(at(sequence.queries, kHeads), {.num_heads = kHeads, .scale = 0.125F, .window = window}, context,
-                      at(out, kHeads));
+    backend.attention(at(sequence.queries, sequence.num_heads),
+                      {.num_heads = sequence.num_heads, .scale = 0.125F, .window = window}, context,
+                      at(out, sequence.num_heads));
   }
   return out;
 }
 
-std::vector<double> exact_attention(const Sequence& s, std::size_t window) {
-  std::vector<double> out(s.queries.size(), 0.0);
-  for (std::size_t row = 0; row < s.length; ++row) {
-    for (std::size_t head = 0; head < kHeads; ++head) {
-      const std::size_t kv = head / (kHeads / kKvHeads);
-      const std::size_t begin = window != 0 && row + 1 > window ? row + 1 - window : 0;
-      std::vector<double> weights;
-      for (std::size_t p = begin; p <= row; ++p) {
-        double dot = 0.0;
-        for (std::size_t d = 0; d < kHeadDim; ++d) {
-          dot += static_cast<double>(s.queries[(row * kHeads + head) * kHeadDim + d]) *
-                 static_cast<double>(s.keys[(p * kKvHeads + kv) * kHeadDim + d]);
-        }
-        weights.push_back(std::exp(dot * 0.125));
+// Of one row, [num_heads * kHeadDim].
+std::vector<double> exact_attention(const Sequence& s, std::size_t row, std::size_t window) {
+  std::vector<double> out(s.num_heads * kHeadDim, 0.0);
+  for (std::size_t head = 0; head < s.num_heads; ++head) {
+    const std::size_t kv = head / (s.num_heads / kKvHeads);
+    const std::size_t begin = window != 0 && row + 1 > window ? row + 1 - window : 0;
+    std::vector<double> weights;
+    for (std::size_t p = begin; p <= row; ++p) {
+      double dot = 0.0;
+      for (std::size_t d = 0; d < kHeadDim; ++d) {
+        dot += static_cast<double>(s.queries[(row * s.num_heads + head) * kHeadDim + d]) *
+               static_cast<double>(s.keys[(p * kKvHeads + kv) * kHeadDim + d]);
       }
-      const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-      for (std::size_t p = begin; p <= row; ++p) {
-        for (std::size_t d = 0; d < kHeadDim; ++d) {
-          out[(row * kHeads + head) * kHeadDim + d] +=
-              weights[p - begin] / sum * static_cast<double>(s.values[(p * kKvHeads + kv) * kHeadDim + d]);
-        }
+      weights.push_back(std::exp(dot * 0.125));
+    }
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (std::size_t p = begin; p <= row; ++p) {
+      for (std::size_t d = 0; d < kHeadDim; ++d) {
+        out[head * kHeadDim + d] +=
+            weights[p - begin] / sum * static_cast<double>(s.values[(p * kKvHeads + kv) * kHeadDim + d]);
       }
     }
   }
   return out;
+}
+
+void expect_near_exact(const Sequence& sequence, std::span<const float> got, std::size_t row, std::size_t window,
+                       double tolerance) {
+  const std::vector<double> wanted = exact_attention(sequence, row, window);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    ASSERT_NEAR(got[row * wanted.size() + i], wanted[i], tolerance)
+        << "row " << row << ", " << i << ", window " << window;
 }
 
 double tolerance(DType type) {
@@ -97,9 +108,8 @@ TEST_P(AttentionTest, IsWithinTheCachesRoundingOfTheExactResult) {
   for (const std::size_t window : {0U, 1U, 16U, 20U}) {
     CpuBackend backend({.isa = supported_isas().back(), .num_threads = 2, .paths = {}});
     const std::vector<float> got = attend(backend, GetParam(), sequence, 75, window);
-    const std::vector<double> wanted = exact_attention(sequence, window);
-    for (std::size_t i = 0; i < got.size(); ++i)
-      ASSERT_NEAR(got[i], wanted[i], tolerance(GetParam())) << i << " " << window;
+    for (std::size_t row = 0; row < sequence.length; ++row)
+      expect_near_exact(sequence, got, row, window, tolerance(GetParam()));
   }
 }
 
@@ -124,6 +134,53 @@ TEST_P(AttentionTest, ChunksAndThreadsDoNotChangeABit) {
   const std::vector<float> whole = attend(one, GetParam(), sequence, 70, 0);
   for (const std::size_t chunk : {1U, 7U, 16U, 64U})
     EXPECT_EQ(attend(two, GetParam(), sequence, chunk, 0), whole) << chunk;
+}
+
+// Rows around the borders of the parts into which a sequence's sums are cut.
+TEST_P(AttentionTest, LongSequencesAreExactAcrossParts) {
+  testing::Random random(34);
+  const Sequence sequence(random, 2 * kAttentionPart + 40);
+  CpuBackend backend({.isa = supported_isas().back(), .num_threads = 2, .paths = {}});
+  for (const std::size_t window : {std::size_t{0}, std::size_t{30}, kAttentionPart + 100}) {
+    const std::vector<float> got = attend(backend, GetParam(), sequence, 200, window);
+    for (const std::size_t part : {kAttentionPart, 2 * kAttentionPart}) {
+      for (const std::size_t row : {part - 2, part - 1, part, part + 1, part + 17, part + 39})
+        expect_near_exact(sequence, got, row, window, tolerance(GetParam()));
+    }
+  }
+}
+
+// A step of one row is split over threads by parts, one of many rows by rows.
+TEST_P(AttentionTest, PartsTilesAndThreadsDoNotChangeABit) {
+  testing::Random random(35);
+  const Sequence sequence(random, 2 * kAttentionPart + 10);
+  CpuBackend generic({.isa = Isa::kGeneric, .num_threads = 1, .paths = {}});
+  for (const std::size_t window : {std::size_t{0}, kAttentionPart - 3}) {
+    const std::vector<float> whole = attend(generic, GetParam(), sequence, sequence.length, window);
+    for (const Isa isa : testing::fast_isas()) {
+      for (const std::size_t num_threads : {1U, 3U}) {
+        CpuBackend backend({.isa = isa, .num_threads = num_threads, .paths = {}});
+        for (const std::size_t chunk : {std::size_t{1}, std::size_t{5}, sequence.length})
+          EXPECT_EQ(attend(backend, GetParam(), sequence, chunk, window), whole)
+              << isa_name(isa) << ", chunk " << chunk << ", threads " << num_threads << ", window " << window;
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, EveryNumberOfQueryHeadsGivesTheSameBitsAndTheExactResult) {
+  testing::Random random(36);
+  CpuBackend generic({.isa = Isa::kGeneric, .num_threads = 1, .paths = {}});
+  for (const std::size_t group : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U}) {
+    const Sequence sequence(random, 37, group * kKvHeads);
+    const std::vector<float> wanted = attend(generic, GetParam(), sequence, 37, 0);
+    expect_near_exact(sequence, wanted, 36, 0, tolerance(GetParam()));
+    for (const Isa isa : testing::fast_isas()) {
+      CpuBackend backend({.isa = isa, .num_threads = 2, .paths = {}});
+      for (const std::size_t chunk : {1U, 4U, 37U})
+        EXPECT_EQ(attend(backend, GetParam(), sequence, chunk, 0), wanted) << isa_name(isa) << ", group " << group;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AttentionTest, ::testing::Values(DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0),

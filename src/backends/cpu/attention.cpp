@@ -1,7 +1,10 @@
 // The paged KV cache's side of CpuBackend: writing keys and values, and attention over them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <vector>
 
 #include "backends/cpu/cpu_backend.h"
 #include "base/check.h"
@@ -84,21 +87,22 @@ class SlotWriter {
   std::size_t slot_;
 };
 
-const ops::SequenceRows& sequence_of(std::span<const ops::SequenceRows> sequences, std::size_t row_idx) {
-  const auto after = std::ranges::upper_bound(sequences, row_idx, {}, &ops::SequenceRows::first_row);
-  return *std::prev(after);
-}
+constexpr std::size_t kPartBlocks = kAttentionPart / kBlockTokens;
 
-// The blocks of one KV head that a sequence can see, as pointers by block index.
-struct BlockPointers {
-  std::vector<const std::byte*> keys, values, key_scales, value_scales;
+// The blocks of one KV head that lie in one part, as pointers.
+struct PartBlocks {
+  std::array<const std::byte*, kPartBlocks> keys;
+  std::array<const std::byte*, kPartBlocks> values;
+  std::array<const std::byte*, kPartBlocks> key_scales;
+  std::array<const std::byte*, kPartBlocks> value_scales;
 
-  void fill(const ops::AttentionContext& context, const ops::SequenceRows& sequence, std::size_t kv_head_idx) {
-    const std::size_t num_blocks = sequence.block_table.size();
-    for (auto* list : {&keys, &values, &key_scales, &value_scales})
-      list->resize(num_blocks);
+  PartBlocks(const ops::AttentionContext& context, const ops::SequenceRows& sequence, std::size_t kv_head_idx,
+             std::size_t part_idx) {
+    const std::size_t first_block = part_idx * kPartBlocks;
+    const std::size_t num_blocks = std::min(kPartBlocks, sequence.block_table.size() - first_block);
     for (std::size_t i = 0; i < num_blocks; ++i) {
-      const auto block = context.cache->head_block(context.layer_idx, sequence.block_table[i], kv_head_idx);
+      const auto block =
+          context.cache->head_block(context.layer_idx, sequence.block_table[first_block + i], kv_head_idx);
       keys[i] = block.keys;
       values[i] = block.values;
       key_scales[i] = block.key_scales;
@@ -138,47 +142,153 @@ AttentionKernel CpuBackend::attention_kernel(DType type) const {
   }
 }
 
+// One layer's attention: rows of a sequence that follow each other form a tile, so that they share the loads of keys
+// and values; a task is a tile under one KV head, or one part of it where there are too few tasks for the threads.
+class CpuBackend::AttentionPass {
+ public:
+  AttentionPass(CpuBackend& backend, ops::Rows queries, const ops::AttentionShape& shape,
+                const ops::AttentionContext& context, ops::Rows out)
+      : backend_(backend),
+        kernels_(backend.kernels_),
+        kernel_(backend.attention_kernel(context.cache->shape().type)),
+        queries_(queries),
+        shape_(shape),
+        context_(context),
+        out_(out),
+        cache_(context.cache->shape()),
+        group_(shape.num_heads / cache_.num_kv_heads),
+        record_(attention_record(cache_.head_dim)) {
+    make_tiles();
+  }
+
+  void run() {
+    base::ThreadPool& pool = backend_.pool_;
+    const std::size_t num_tasks = tiles_.size() * cache_.num_kv_heads;
+    if (max_parts_ > 1 && num_tasks < 4 * pool.num_threads()) return run_split(num_tasks);
+    const std::size_t grain = std::clamp<std::size_t>(num_tasks / (4 * pool.num_threads()), 1, 16);
+    pool.for_range(num_tasks, grain, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
+      AlignedBuffer& scratch = backend_.thread_scratch_[thread_idx];
+      scratch.ensure((scores_size() + max_parts_ * tile_records()) * sizeof(float));
+      auto* scores = scratch.as<float>();
+      float* records = scores + scores_size();
+      for (std::size_t task = begin; task < end; ++task) {
+        const Tile& tile = tile_of(task);
+        for (std::size_t part_idx = tile.first_part; part_idx < tile.end_part; ++part_idx)
+          attend(task, part_idx, scores, records + (part_idx - tile.first_part) * tile_records());
+        combine(task, records);
+      }
+    });
+  }
+
+ private:
+  // Rows [first_row, first_row + num_rows) of a sequence, which see positions of the parts [first_part, end_part).
+  struct Tile {
+    const ops::SequenceRows* sequence;
+    std::size_t first_row;
+    std::size_t num_rows;
+    std::size_t first_part;
+    std::size_t end_part;
+  };
+
+  void make_tiles() {
+    // As many rows as fill whole passes of the kernel with their heads.
+    tile_rows_ = kernels_.attention_queries / std::gcd(kernels_.attention_queries, group_);
+    for (const ops::SequenceRows& sequence : context_.sequences) {
+      for (std::size_t i = 0; i < sequence.num_rows; i += tile_rows_) {
+        Tile tile{&sequence, sequence.first_row + i, std::min(tile_rows_, sequence.num_rows - i), 0, 0};
+        tile.first_part = visible_begin(tile, tile.first_row) / kAttentionPart;
+        tile.end_part = (visible_end(tile, tile.first_row + tile.num_rows - 1) - 1) / kAttentionPart + 1;
+        max_parts_ = std::max(max_parts_, tile.end_part - tile.first_part);
+        tiles_.push_back(tile);
+      }
+    }
+  }
+
+  static std::size_t visible_end(const Tile& tile, std::size_t row_idx) {
+    return tile.sequence->first_position + (row_idx - tile.sequence->first_row) + 1;
+  }
+  std::size_t visible_begin(const Tile& tile, std::size_t row_idx) const {
+    const std::size_t end = visible_end(tile, row_idx);
+    return shape_.window != 0 && end > shape_.window ? end - shape_.window : 0;
+  }
+
+  // Tasks that follow each other share the KV head, so its blocks stay in cache.
+  const Tile& tile_of(std::size_t task) const { return tiles_[task % tiles_.size()]; }
+  std::size_t kv_head_of(std::size_t task) const { return task / tiles_.size(); }
+  std::size_t scores_size() const { return kernels_.attention_queries * kAttentionPart; }
+  std::size_t tile_records() const { return tile_rows_ * group_ * record_; }  // floats, of one part
+
+  void attend(std::size_t task, std::size_t part_idx, float* scores, float* records) const {
+    const Tile& tile = tile_of(task);
+    const PartBlocks blocks(context_, *tile.sequence, kv_head_of(task), part_idx);
+    std::vector<AttentionQuery> entries;
+    entries.reserve(tile.num_rows * group_);
+    for (std::size_t row_idx = tile.first_row; row_idx < tile.first_row + tile.num_rows; ++row_idx) {
+      const float* row = queries_.row(row_idx) + kv_head_of(task) * group_ * cache_.head_dim;
+      for (std::size_t head = 0; head < group_; ++head) {
+        entries.push_back({row + head * cache_.head_dim, visible_begin(tile, row_idx), visible_end(tile, row_idx)});
+      }
+    }
+    kernel_({.keys = blocks.keys.data(),
+             .values = blocks.values.data(),
+             .key_scales = blocks.key_scales.data(),
+             .value_scales = blocks.value_scales.data(),
+             .queries = entries.data(),
+             .records = records,
+             .scores = scores,
+             .num_queries = entries.size(),
+             .head_dim = cache_.head_dim,
+             .first_position = part_idx * kAttentionPart,
+             .scale = shape_.scale});
+  }
+
+  void combine(std::size_t task, const float* records) const {
+    const Tile& tile = tile_of(task);
+    for (std::size_t i = 0; i < tile.num_rows * group_; ++i) {
+      float* out = out_.row(tile.first_row + i / group_) + (kv_head_of(task) * group_ + i % group_) * cache_.head_dim;
+      kernels_.combine_attention(records + i * record_, tile.end_part - tile.first_part, tile_records(),
+                                 cache_.head_dim, out);
+    }
+  }
+
+  void run_split(std::size_t num_tasks) {
+    AlignedBuffer& shared = backend_.attention_records_;
+    shared.ensure(num_tasks * max_parts_ * tile_records() * sizeof(float));
+    const auto records_of = [&](std::size_t task) { return shared.as<float>() + task * max_parts_ * tile_records(); };
+    backend_.pool_.for_range(
+        num_tasks * max_parts_, 1, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
+          AlignedBuffer& scratch = backend_.thread_scratch_[thread_idx];
+          scratch.ensure(scores_size() * sizeof(float));
+          for (std::size_t item = begin; item < end; ++item) {
+            const std::size_t task = item / max_parts_;
+            const std::size_t part = item % max_parts_;
+            const Tile& tile = tile_of(task);
+            if (tile.first_part + part >= tile.end_part) continue;
+            attend(task, tile.first_part + part, scratch.as<float>(), records_of(task) + part * tile_records());
+          }
+        });
+    for (std::size_t task = 0; task < num_tasks; ++task)
+      combine(task, records_of(task));
+  }
+
+  CpuBackend& backend_;
+  const KernelTable& kernels_;
+  AttentionKernel kernel_;
+  ops::Rows queries_;
+  const ops::AttentionShape& shape_;
+  const ops::AttentionContext& context_;
+  ops::Rows out_;
+  const kvcache::KvCacheShape& cache_;
+  std::size_t group_;
+  std::size_t record_;  // floats of a query's record
+  std::size_t tile_rows_ = 1;
+  std::size_t max_parts_ = 0;
+  std::vector<Tile> tiles_;
+};
+
 void CpuBackend::do_attention(ops::Rows queries, const ops::AttentionShape& shape, const ops::AttentionContext& context,
                               ops::Rows out) {
-  const kvcache::KvCacheShape& cache = context.cache->shape();
-  const std::size_t group = shape.num_heads / cache.num_kv_heads;
-  const AttentionKernel kernel = attention_kernel(cache.type);
-  // A task is one row under one KV head; consecutive tasks share the head, so its blocks stay in cache.
-  const std::size_t num_tasks = queries.num_rows * cache.num_kv_heads;
-  pool_.for_range(num_tasks, std::max<std::size_t>(1, std::min<std::size_t>(16, num_tasks / (2 * pool_.num_threads()))),
-                  [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
-                    BlockPointers blocks;
-                    const ops::SequenceRows* filled_sequence = nullptr;
-                    std::size_t filled_head = 0;
-                    for (std::size_t task = begin; task < end; ++task) {
-                      const std::size_t kv_head_idx = task / queries.num_rows;
-                      const std::size_t row_idx = task % queries.num_rows;
-                      const ops::SequenceRows& sequence = sequence_of(context.sequences, row_idx);
-                      if (filled_sequence != &sequence || filled_head != kv_head_idx) {
-                        blocks.fill(context, sequence, kv_head_idx);
-                        filled_sequence = &sequence;
-                        filled_head = kv_head_idx;
-                      }
-                      const std::size_t visible_end = sequence.first_position + (row_idx - sequence.first_row) + 1;
-                      const std::size_t visible_begin =
-                          shape.window != 0 && visible_end > shape.window ? visible_end - shape.window : 0;
-                      AlignedBuffer& scratch = thread_scratch_[thread_idx];
-                      scratch.ensure(group * (visible_end + 2 * kBlockTokens) * sizeof(float));
-                      const std::size_t start = kv_head_idx * group * cache.head_dim;
-                      kernel({.keys = blocks.keys.data(),
-                              .values = blocks.values.data(),
-                              .key_scales = blocks.key_scales.data(),
-                              .value_scales = blocks.value_scales.data(),
-                              .queries = queries.row(row_idx) + start,
-                              .out = out.row(row_idx) + start,
-                              .scores = scratch.as<float>(),
-                              .num_queries = group,
-                              .head_dim = cache.head_dim,
-                              .begin = visible_begin,
-                              .end = visible_end,
-                              .scale = shape.scale});
-                    }
-                  });
+  AttentionPass(*this, queries, shape, context, out).run();
 }
 
 }  // namespace vitrine::backends::cpu

@@ -81,6 +81,8 @@ class CpuBackend : public ops::Backend {
     std::size_t num_rows;
   };
 
+  class AttentionPass;
+
   void split_rows(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs);
   void quantize_rows(ops::Rows x, PathRows& rows);
   void gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows);
@@ -97,6 +99,7 @@ class CpuBackend : public ops::Backend {
   PathRows latency_rows_;
   PathRows throughput_rows_;
   std::vector<AlignedBuffer> thread_scratch_;  // [num_threads]: attention scores, weight slabs
+  AlignedBuffer attention_records_;            // of tasks that threads share
 };
 
 }  // namespace vitrine::backends::cpu

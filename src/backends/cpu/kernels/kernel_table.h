@@ -54,23 +54,39 @@ using FloatTileKernel = void (*)(const void* tile, const float* rows, std::size_
 // The values of a packed tile, [k][16], bit for bit those of the reference decode.
 using UnpackKernel = void (*)(const std::uint8_t* tile, std::size_t k, float* values);
 
-// Attention of the query heads that share one KV head, at one position. The visible positions are [begin, end); blocks
-// are indexed by position / 16.
-struct AttentionHead {
-  const std::byte* const* keys;          // [num_blocks]: [head_dim][16]
-  const std::byte* const* values;        // [num_blocks]: [16][head_dim]
-  const std::byte* const* key_scales;    // [num_blocks]: [head_dim / 32][16], quantized caches only
-  const std::byte* const* value_scales;  // [num_blocks]: [16][head_dim / 32]
-  const float* queries;                  // [num_queries][head_dim]
-  float* out;                            // [num_queries][head_dim]
-  float* scores;                         // scratch, [num_queries][ceil(end / 16) * 16 - begin / 16 * 16]
-  std::size_t num_queries;
-  std::size_t head_dim;  // a multiple of 16
+// Positions whose exponentials are summed up together. Parts begin at multiples of it, so a row's sums are cut at the
+// same places however its step was made up. A multiple of 16.
+inline constexpr std::size_t kAttentionPart = 512;
+
+// A query head at one position, which sees the positions [begin, end).
+struct AttentionQuery {
+  const float* query;  // [head_dim]
   std::size_t begin;
   std::size_t end;
+};
+
+// What a query got from one part: the largest score, the sum of exp(score - largest), and from kAttentionRecordHead on
+// the values weighted with those, [head_dim].
+inline constexpr std::size_t kAttentionRecordHead = 16;
+constexpr std::size_t attention_record(std::size_t head_dim) {
+  return kAttentionRecordHead + head_dim;
+}
+
+// Queries under one KV head of one sequence, over one part of its positions. Blocks are those of the part.
+struct AttentionPart {
+  const std::byte* const* keys;          // [blocks]: [head_dim][16]
+  const std::byte* const* values;        // [blocks]: [16][head_dim]
+  const std::byte* const* key_scales;    // [blocks]: [head_dim / 32][16], quantized caches only
+  const std::byte* const* value_scales;  // [blocks]: [16][head_dim / 32]
+  const AttentionQuery* queries;         // [num_queries]
+  float* records;                        // [num_queries][attention_record(head_dim)]
+  float* scores;                         // scratch, [attention_queries of the table][kAttentionPart]
+  std::size_t num_queries;
+  std::size_t head_dim;  // a multiple of 16
+  std::size_t first_position;
   float scale;
 };
-using AttentionKernel = void (*)(const AttentionHead& head);
+using AttentionKernel = void (*)(const AttentionPart& part);
 
 struct KernelTable {
   const char* isa;
@@ -92,6 +108,10 @@ struct KernelTable {
   AttentionKernel attention_f16;
   AttentionKernel attention_bf16;
   AttentionKernel attention_q8_0;
+  std::size_t attention_queries;  // that share a pass over a block
+  // A query's result from its records of all parts, `stride` floats apart.
+  void (*combine_attention)(const float* records, std::size_t num_parts, std::size_t stride, std::size_t head_dim,
+                            float* out);
 };
 
 const KernelTable& generic_kernels();
