@@ -35,6 +35,9 @@ constexpr std::array kCommands = {
     CommandEntry{"count", "Text", "Count the tokens of a text for one or more models",
                  "vitrine count smollm2-135m-instruct \"Hello, world\"",
                  "vitrine count -m smollm2-135m-instruct -m gemma-3-270m --file notes.txt", make_count},
+    CommandEntry{"bench", "Measuring", "Measure speed: of a model, of this machine",
+                 "vitrine bench model smollm2-135m-instruct -p 512 -n 128 --batch 1,16", "vitrine bench machine --json",
+                 make_bench},
     CommandEntry{"completion", "Shell", "Print the completion script of a shell", "source <(vitrine completion bash)",
                  "vitrine completion fish > ~/.config/fish/completions/vitrine.fish", make_completion},
 };

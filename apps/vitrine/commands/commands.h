@@ -18,6 +18,7 @@ std::unique_ptr<Command> make_template(CLI::App& app);
 std::unique_ptr<Command> make_tokenize(CLI::App& app);
 std::unique_ptr<Command> make_detokenize(CLI::App& app);
 std::unique_ptr<Command> make_count(CLI::App& app);
+std::unique_ptr<Command> make_bench(CLI::App& app);
 std::unique_ptr<Command> make_completion(CLI::App& app);
 
 }  // namespace vitrine::cli

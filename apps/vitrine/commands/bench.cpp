@@ -1,0 +1,275 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/thread_pool.h"
+#include "models/registry.h"
+#include "tools/bench/bandwidth.h"
+#include "tools/bench/model_bench.h"
+#include "tools/machine.h"
+#include "tools/open_model.h"
+#include "vitrine/commands/commands.h"
+#include "vitrine/models.h"
+#include "vitrine/output.h"
+#include "vitrine/runtime.h"
+
+namespace vitrine::cli {
+namespace {
+
+using tools::BenchCase;
+using tools::BenchPhase;
+using tools::median;
+
+constexpr std::size_t kBandwidthRuns = 5;
+
+nlohmann::ordered_json machine_json(const backends::cpu::CpuBackend& backend) {
+  const tools::Machine machine = tools::read_machine();
+  return {{"cpu", machine.cpu},
+          {"num_cpus", machine.num_cpus},
+          {"threads", backend.num_threads()},
+          {"isa", backends::cpu::isa_name(backend.isa())},
+          {"paths", backend.paths().name()},
+          {"memory_bytes", machine.total_memory_bytes},
+          {"available_memory_bytes", machine.available_memory_bytes}};
+}
+
+// `vitrine bench model`: a model alone, like llama-bench and llama-batched-bench.
+class BenchModel {
+ public:
+  explicit BenchModel(CLI::App& app) {
+    app.add_option("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]")->required();
+    app.add_option("-p,--prompt-tokens", prompt_tokens_, "Prompt lengths to measure; 0 for none")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("-n,--generated-tokens", generated_tokens_, "Numbers of generated tokens to measure; 0 for none")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--depth", depths_, "Tokens that every sequence holds before")
+        ->delimiter(',')
+        ->capture_default_str();
+    app.add_option("--batch", batches_, "Sequences that run together")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    app.add_option("-r,--runs", num_runs_, "Runs of each case, after one that is not counted")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    add_runtime_flags(app, flags_);
+  }
+
+  int run(Context& context) {
+    if (flags_.context_length != 0) {
+      throw base::Exception(base::ErrorKind::kUsage,
+                            "--ctx: a bench takes the context that its cases need; leave it out");
+    }
+    const std::vector<BenchCase> cases = list_cases();
+    if (cases.empty())
+      throw base::Exception(base::ErrorKind::kUsage, "-p 0 -n 0: nothing to measure; give one of them");
+    flags_.context_length = longest(cases);
+    const Models models;
+    const std::string path = models.find_or_pull(model_, context).path.string();
+    trace::Timeline timeline;
+    Runtime runtime(path, flags_, timeline);
+    tools::ModelBench bench(runtime.model(), {.kv_type = tensor::find_dtype(flags_.kv_type)->type,
+                                              .max_chunk_tokens = flags_.max_chunk_tokens,
+                                              .max_batch = *std::ranges::max_element(batches_),
+                                              .max_tokens = flags_.context_length});
+    base::ThreadPool pool(runtime.backend().num_threads());
+    for (const BenchCase& what : cases)
+      measure(bench, pool, what, context);
+    report(runtime, context);
+    return 0;
+  }
+
+ private:
+  struct Result {
+    BenchCase what;
+    std::vector<double> tokens_per_s;  // a run each
+    double roof_share = 0.0;           // of the read bandwidth at this size; 0 for a prompt
+    double bandwidth = 0.0;            // bytes per second
+  };
+
+  std::vector<BenchCase> list_cases() const {
+    std::vector<BenchCase> cases;
+    for (const std::size_t batch : batches_) {
+      for (const std::size_t depth : depths_) {
+        for (const std::size_t tokens : prompt_tokens_)
+          if (tokens > 0) cases.push_back({BenchPhase::kPrefill, tokens, depth, batch});
+        for (const std::size_t tokens : generated_tokens_)
+          if (tokens > 0) cases.push_back({BenchPhase::kDecode, tokens, depth, batch});
+      }
+    }
+    return cases;
+  }
+
+  static std::size_t longest(const std::vector<BenchCase>& cases) {
+    std::size_t tokens = 0;
+    for (const BenchCase& what : cases)
+      tokens = std::max(tokens, what.depth + what.num_tokens);
+    return tokens;
+  }
+
+  // The bandwidth is measured between the runs, since a shared machine changes from one second to the next.
+  void measure(tools::ModelBench& bench, base::ThreadPool& pool, const BenchCase& what, const Context& context) {
+    Result result{what, {}, 0.0, 0.0};
+    const auto num_tokens = static_cast<double>(what.num_tokens * what.batch);
+    const double step_bytes = bench.bytes_per_step(what);
+    std::vector<double> shares;
+    std::vector<double> bandwidths;
+    for (std::size_t run = 0; run <= num_runs_; ++run) {
+      const double seconds = bench.run(what);
+      if (run == 0) continue;
+      result.tokens_per_s.push_back(num_tokens / seconds);
+      if (what.phase == BenchPhase::kDecode) {
+        bandwidths.push_back(median(tools::read_bandwidth(pool, static_cast<std::size_t>(step_bytes), kBandwidthRuns)));
+        shares.push_back(step_bytes * static_cast<double>(what.num_tokens) / seconds / bandwidths.back());
+      }
+    }
+    result.roof_share = median(shares);
+    result.bandwidth = median(bandwidths);
+    if (!context.flags.quiet && context.err.is_tty()) {
+      context.err.print(fmt::format("{} {} tokens at depth {}, {} together: {:.1f} tok/s\n", name_of(what.phase),
+                                    what.num_tokens, what.depth, what.batch, median(result.tokens_per_s)));
+    }
+    results_.push_back(std::move(result));
+  }
+
+  static const char* name_of(BenchPhase phase) { return phase == BenchPhase::kPrefill ? "prefill" : "decode"; }
+
+  void report(const Runtime& runtime, const Context& context) const {
+    if (context.flags.json) {
+      print_json(context, to_json(runtime));
+      return;
+    }
+    Table table{
+        {"PHASE", "TOKENS", "DEPTH", "BATCH", "TOK/S", "FASTEST", "SLOWEST", "OF THE ROOF"}, {1, 2, 3, 4, 5, 6, 7}, {}};
+    for (const Result& result : results_) {
+      const auto [slowest, fastest] = std::ranges::minmax(result.tokens_per_s);
+      table.rows.push_back(
+          {name_of(result.what.phase), std::to_string(result.what.num_tokens), std::to_string(result.what.depth),
+           std::to_string(result.what.batch), fmt::format("{:.1f}", median(result.tokens_per_s)),
+           fmt::format("{:.1f}", fastest), fmt::format("{:.1f}", slowest),
+           result.bandwidth > 0
+               ? fmt::format("{:.0f} % of {:.1f} GB/s", 100 * result.roof_share, result.bandwidth / 1e9)
+               : "-"});
+    }
+    print_table(context.out, table);
+  }
+
+  nlohmann::ordered_json to_json(const Runtime& runtime) const {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const Result& result : results_) {
+      const bool is_decode = result.what.phase == BenchPhase::kDecode;
+      rows.push_back({{"phase", name_of(result.what.phase)},
+                      {"tokens", result.what.num_tokens},
+                      {"depth", result.what.depth},
+                      {"batch", result.what.batch},
+                      {"threads", runtime.backend().num_threads()},
+                      {"tokens_per_s", median(result.tokens_per_s)},
+                      {"tokens_per_s_runs", result.tokens_per_s},
+                      {"roof_share", is_decode ? nlohmann::ordered_json(result.roof_share) : nullptr},
+                      {"read_bytes_per_s", is_decode ? nlohmann::ordered_json(result.bandwidth) : nullptr}});
+    }
+    return {{"machine", machine_json(runtime.backend())},
+            {"model", {{"path", runtime.bundle().path.string()}, {"weight_bytes", runtime.model().weight_bytes()}}},
+            {"kv_type", flags_.kv_type},
+            {"results", rows}};
+  }
+
+  std::string model_;
+  std::vector<std::size_t> prompt_tokens_{512};
+  std::vector<std::size_t> generated_tokens_{128};
+  std::vector<std::size_t> depths_{0};
+  std::vector<std::size_t> batches_{1};
+  std::size_t num_runs_ = 5;
+  RuntimeFlags flags_;
+  std::vector<Result> results_;
+};
+
+// `vitrine bench machine`: what the CPUs of this process are and how fast they read memory.
+class BenchMachine {
+ public:
+  explicit BenchMachine(CLI::App& app) {
+    app.add_option("-t,--threads", num_threads_, "Threads (default: every CPU this process may use)")
+        ->check(CLI::Range(1, 1024));
+  }
+
+  int run(Context& context) {
+    const tools::Machine machine = tools::read_machine();
+    base::ThreadPool pool(num_threads_ != 0 ? num_threads_ : base::usable_cpu_count());
+    base::ThreadPool alone(1);
+    struct Row {
+      std::size_t size_bytes;
+      double one;
+      double all;
+    };
+    std::vector<Row> rows;
+    for (const std::size_t mebibytes : {1UL, 8UL, 32UL, 96UL, 256UL, 1024UL}) {
+      const std::size_t bytes = mebibytes << 20U;
+      if (bytes > machine.available_memory_bytes / 4) break;
+      rows.push_back({bytes, median(tools::read_bandwidth(alone, bytes, kBandwidthRuns)),
+                      median(tools::read_bandwidth(pool, bytes, kBandwidthRuns))});
+    }
+    const std::string isa(backends::cpu::isa_name(backends::cpu::choose_isa_from_environment().value_or_throw()));
+    if (context.flags.json) {
+      nlohmann::ordered_json reads = nlohmann::ordered_json::array();
+      for (const Row& row : rows)
+        reads.push_back({{"bytes", row.size_bytes}, {"one_thread_bytes_per_s", row.one}, {"bytes_per_s", row.all}});
+      print_json(context, {{"cpu", machine.cpu},
+                           {"num_cpus", machine.num_cpus},
+                           {"threads", pool.num_threads()},
+                           {"isa", isa},
+                           {"memory_bytes", machine.total_memory_bytes},
+                           {"available_memory_bytes", machine.available_memory_bytes},
+                           {"reads", reads}});
+      return 0;
+    }
+    context.out.print(fmt::format("{}, {} CPUs, {}, {:.1f} GB of memory\n\n", printable(machine.cpu), machine.num_cpus,
+                                  isa, static_cast<double>(machine.total_memory_bytes) / 1e9));
+    Table table{{"READING", "1 THREAD", fmt::format("{} THREADS", pool.num_threads())}, {0, 1, 2}, {}};
+    for (const Row& row : rows) {
+      table.rows.push_back({fmt::format("{} MiB", row.size_bytes >> 20U), fmt::format("{:.1f} GB/s", row.one / 1e9),
+                            fmt::format("{:.1f} GB/s", row.all / 1e9)});
+    }
+    print_table(context.out, table);
+    return 0;
+  }
+
+ private:
+  std::size_t num_threads_ = 0;
+};
+
+class BenchCommand final : public Command {
+ public:
+  explicit BenchCommand(CLI::App& app)
+      : model_app_(*app.add_subcommand("model", "Prefill and decode speed of a model")),
+        machine_app_(*app.add_subcommand("machine", "What this machine has and how fast it reads memory")),
+        model_(model_app_),
+        machine_(machine_app_) {
+    app.require_subcommand(1);
+    for (CLI::App* command : {&model_app_, &machine_app_})
+      command->fallthrough();  // the common flags are the parent's
+  }
+
+  int run(Context& context) override { return model_app_.parsed() ? model_.run(context) : machine_.run(context); }
+
+ private:
+  CLI::App& model_app_;
+  CLI::App& machine_app_;
+  BenchModel model_;
+  BenchMachine machine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_bench(CLI::App& app) {
+  return std::make_unique<BenchCommand>(app);
+}
+
+}  // namespace vitrine::cli

@@ -1,0 +1,69 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/run_vitrine.h"
+#include "support/reference_data.h"
+
+namespace vitrine::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+std::string tiny_model() {
+  return data_path("models/llama").string();
+}
+
+TEST(Bench, ModelMeasuresEveryCaseAsOftenAsAsked) {
+  const RunResult result = run_vitrine({"bench", "model", tiny_model(), "-p", "8,20", "-n", "4", "--depth", "0,16",
+                                        "--batch", "1,3", "-r", "2", "--chunk", "7", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  std::vector<std::string> cases;
+  for (const Json& row : answer.at("results")) {
+    cases.push_back(row.at("phase").get<std::string>() + " " + row.at("tokens").dump() + " " + row.at("depth").dump() +
+                    " " + row.at("batch").dump());
+    EXPECT_EQ(row.at("tokens_per_s_runs").size(), 2U);
+    EXPECT_GT(row.at("tokens_per_s").get<double>(), 0.0);
+    EXPECT_EQ(row.at("roof_share").is_null(), row.at("phase") == "prefill");
+  }
+  EXPECT_THAT(cases, ::testing::ElementsAre("prefill 8 0 1", "prefill 20 0 1", "decode 4 0 1", "prefill 8 16 1",
+                                            "prefill 20 16 1", "decode 4 16 1", "prefill 8 0 3", "prefill 20 0 3",
+                                            "decode 4 0 3", "prefill 8 16 3", "prefill 20 16 3", "decode 4 16 3"));
+  EXPECT_GT(answer.at("machine").at("num_cpus").get<int>(), 0);
+  EXPECT_GT(answer.at("model").at("weight_bytes").get<int>(), 0);
+}
+
+TEST(Bench, ACaseLongerThanTheContextIsRefusedWithBothNumbers) {
+  const RunResult result = run_vitrine({"bench", "model", tiny_model(), "-p", "100000", "-n", "0"});
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, HasSubstr("100000"));
+}
+
+TEST(Bench, NothingToMeasureIsRefused) {
+  const RunResult result = run_vitrine({"bench", "model", tiny_model(), "-p", "0", "-n", "0"});
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, HasSubstr("nothing to measure"));
+}
+
+TEST(Bench, MachineReadsMemoryAtSeveralSizes) {
+  const RunResult result = run_vitrine({"bench", "machine", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  ASSERT_GE(answer.at("reads").size(), 3U);
+  for (const Json& row : answer.at("reads"))
+    EXPECT_GT(row.at("bytes_per_s").get<double>(), 1e8);
+}
+
+TEST(Bench, AWordThatIsNoBenchNamesTheNearestOne) {
+  const RunResult result = run_vitrine({"bench", "modle"});
+  EXPECT_EQ(result.exit_code, 64);
+  EXPECT_THAT(result.err, HasSubstr("did you mean model?"));
+}
+
+}  // namespace
+}  // namespace vitrine::testing
