@@ -1,5 +1,9 @@
 #include "vitrine/conversation.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "base/mapped_file.h"
@@ -109,7 +113,8 @@ void Conversation::save(const std::string& path) const {
   std::FILE* file = std::fopen(path.c_str(), "we");
   const bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool is_closed = file != nullptr && std::fclose(file) == 0;
-  if (!is_written || !is_closed) throw base::Exception(ErrorKind::kIo, path + ": can't be written");
+  if (is_written && is_closed) return;
+  throw base::Exception(ErrorKind::kIo, fmt::format("{}: can't be written: {}", path, std::strerror(errno)));
 }
 
 void Conversation::load(const std::string& path) {

@@ -32,6 +32,9 @@ class Conversation {
   bool has_template() const { return template_.has_value(); }
   std::size_t num_messages() const { return messages_.size(); }
 
+  // Whether no turn is over: only what the conversation opened with, and perhaps a first message.
+  bool is_at_first_message() const { return messages_.size() <= opening_.size() + 1; }
+
   void add_user(std::string_view text);
   void add_assistant(std::string_view text);
   // Takes back the last message, whose answer never came.

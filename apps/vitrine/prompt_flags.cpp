@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "chat/messages.h"
 #include "vitrine/conversation.h"
 #include "vitrine/model_or_prompt.h"
+#include "vitrine/text_input.h"
 
 namespace vitrine::cli {
 namespace {
@@ -23,15 +23,6 @@ using Json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(std::string message) {
   throw base::Exception(ErrorKind::kUsage, std::move(message));
-}
-
-std::string read_stdin() {
-  std::string text;
-  char buffer[65536];
-  std::size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof(buffer), stdin)) > 0)
-    text.append(buffer, count);
-  return text;
 }
 
 std::string read_text(const std::string& path) {
@@ -73,8 +64,8 @@ Json read_examples(const PromptFlags& flags) {
 // The same ids as `vitrine chat` reads.
 std::vector<TokenId> chat_ids(const Runtime& runtime, const PromptFlags& flags, const std::string& text,
                               trace::Timeline& timeline) {
-  Conversation conversation(
-      runtime, {.system = flags.system, .examples = flags.examples, .chat_template = flags.chat_template});
+  Conversation conversation(runtime,
+                            {.system = flags.system, .examples = flags.examples, .chat_template = flags.chat_template});
   if (!conversation.has_template()) {
     refuse(runtime.bundle().path.string() +
            ": the model brings no chat template; leave --chat out or give one with --chat-template");
@@ -122,7 +113,7 @@ GivenPrompt take_prompt(const PromptFlags& flags, const Models& models) {
     if (flags.chat || !flags.examples.empty()) refuse("--ids: token ids take no --chat and no --examples");
     return {*given.model, ""};
   }
-  if (!given.prompt && ::isatty(STDIN_FILENO) == 0) given.prompt = read_stdin();
+  if (!given.prompt && ::isatty(STDIN_FILENO) == 0) given.prompt = read_piped("prompt");
   if (!given.prompt || given.prompt->empty()) {
     refuse("prompt: none given; add it as the last argument or pipe it in");
   }
@@ -133,12 +124,15 @@ std::vector<TokenId> prompt_ids(const Runtime& runtime, const PromptFlags& flags
                                 trace::Timeline& timeline) {
   if (!flags.ids.empty()) return parse_ids(flags.ids);
   if (flags.chat) return chat_ids(runtime, flags, text, timeline);
-  const std::string whole = join_plain(flags, text);
+  std::string whole;
+  {
+    const trace::ScopedSpan span(timeline, trace::Stage::kTemplate);
+    whole = join_plain(flags, text);
+  }
   trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
-  std::vector<TokenId> ids =
-      runtime.tokenizer()
-          .encode(whole, {.parse_special = !flags.no_parse_special, .add_special = true})
-          .value_or_throw();
+  std::vector<TokenId> ids = runtime.tokenizer()
+                                 .encode(whole, {.parse_special = !flags.no_parse_special, .add_special = true})
+                                 .value_or_throw();
   span.annotate("bytes", static_cast<std::int64_t>(whole.size()));
   span.annotate("tokens", static_cast<std::int64_t>(ids.size()));
   return ids;
