@@ -38,7 +38,8 @@ struct Binding {
 constexpr std::array kBindings = std::to_array<Binding>({
     {"^R", "em-inc-search-prev"},
     {"\\e[200~", "vitrine-paste"},
-    {"\\e^M", "vitrine-newline"},  // Alt-Enter
+    {"\\e^M", "vitrine-newline"},  // Alt-Enter, and as a terminal that maps CR to LF hands it on
+    {"\\e^J", "vitrine-newline"},
     {"\\e[3~", "ed-delete-next-char"},
     {"\\e[1~", "ed-move-to-beg"},
     {"\\e[H", "ed-move-to-beg"},

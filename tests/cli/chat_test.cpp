@@ -150,15 +150,14 @@ TEST_F(ChatTest, SlashCommandsAreObeyed) {
 }
 
 TEST_F(ChatTest, HistoryIsThereWithArrowUpInThisSessionAndTheNext) {
-  for (int session = 0; session < 2; ++session) {
-    PtySession chat = start({"-n", "4", "--ignore-eos"});
-    chat.wait_for(kPrompt);
-    if (session == 0) {
-      chat.send("first thing\r");
+  const std::vector<std::string> flags = {"-n", "4", "--ignore-eos"};
+  {
+    PtySession chat = start(flags);
+    for (const char* text : {"first thing\r", "second thing\r"}) {
       chat.wait_for(kPrompt);
-      chat.send("second thing\r");
-      chat.wait_for(kPrompt);
+      chat.send(text);
     }
+    chat.wait_for(kPrompt);
     chat.send(kUp);
     chat.wait_for("second thing");
     chat.send(kUp);
@@ -166,10 +165,20 @@ TEST_F(ChatTest, HistoryIsThereWithArrowUpInThisSessionAndTheNext) {
     chat.send("\r");
     chat.wait_for(kPrompt);
     const Json all = messages(chat);
-    EXPECT_EQ(all.at(all.size() - 2).at("content"), session == 0 ? "first thing" : "second thing");
+    ASSERT_EQ(all.size(), 6U);
+    EXPECT_EQ(all.at(4).at("content"), "first thing");
     chat.send(kCtrlD);
     EXPECT_EQ(chat.wait_for_exit(), 0);
   }
+  PtySession chat = start(flags);
+  chat.wait_for(kPrompt);
+  for (const char* text : {"/save", "first thing", "second"}) {
+    chat.send(kUp);
+    chat.wait_for(text);
+  }
+  chat.send("\r");
+  chat.wait_for(kPrompt);
+  EXPECT_EQ(messages(chat).at(0).at("content"), "second thing");
 }
 
 TEST_F(ChatTest, AMessageMayHaveSeveralLines) {
@@ -183,13 +192,16 @@ TEST_F(ChatTest, AMessageMayHaveSeveralLines) {
   chat.wait_for(kPrompt);
   send_lines({"one \\", "two"});
   send_lines({"\"\"\"", "/three", "", "four", "\"\"\""});
-  chat.send("\033[200~five\r\n\tsix \x01\033[201~seven\r");
+  chat.send("\033[200~five\r\tsix \x01\033[201~seven\r");
+  chat.wait_for(kPrompt);
+  chat.send("eight\033\rnine\r");
   chat.wait_for(kPrompt);
   const Json all = messages(chat);
-  ASSERT_EQ(all.size(), 6U);
+  ASSERT_EQ(all.size(), 8U);
   EXPECT_EQ(all.at(0).at("content"), "one \ntwo");
   EXPECT_EQ(all.at(2).at("content"), "/three\n\nfour");
   EXPECT_EQ(all.at(4).at("content"), "five\n\tsix seven");
+  EXPECT_EQ(all.at(6).at("content"), "eight\nnine");
 }
 
 TEST_F(ChatTest, KeysThatEditAndTextOfAnyLanguageArrive) {
