@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "tools/suggest.h"
-#include "vitrine/keyboard.h"
 #include "vitrine/output.h"
 #include "vitrine/stream_answer.h"
 
@@ -199,7 +198,6 @@ std::optional<Answer> ChatSession::answer() {
     say_full(prompt.size());
     return std::nullopt;
   }
-  const Keyboard::Muted muted;
   return stream_answer(context_, runtime_, std::move(prompt), settings_.answer, timeline);
 }
 

@@ -77,9 +77,13 @@ void write_now(std::string_view text) {
 }
 
 void bring_back_modes() {
-  if (brackets_paste.load()) write_now(kPasteOff);
   if (has_first_modes.load()) ::tcsetattr(STDIN_FILENO, TCSANOW, &first_modes);
+}
+
+void leave_at_once() {
+  if (brackets_paste.load()) write_now(kPasteOff);
   write_now("\n");
+  bring_back_modes();
 }
 
 bool terminal_brackets_paste() {
@@ -122,6 +126,7 @@ void follow_width(EditLine* line) {
 void stop_process(EditLine* line) {
   set_paste_mode(false);
   ::el_set(line, EL_PREP_TERM, 0);
+  bring_back_modes();
   set_action(SIGTSTP, SIG_DFL);
   std::raise(SIGTSTP);
   set_action(SIGTSTP, on_signal);
@@ -186,18 +191,12 @@ unsigned char newline(EditLine* line, int /*key*/) {
   return ::el_winsertstr(line, L"\n") == 0 ? CC_REFRESH : CC_ERROR;
 }
 
-void set_echo(bool is_on) {
-  termios modes{};
-  if (::tcgetattr(STDIN_FILENO, &modes) != 0) return;
-  modes.c_lflag = is_on ? modes.c_lflag | ECHO : modes.c_lflag & ~static_cast<tcflag_t>(ECHO);
-  ::tcsetattr(STDIN_FILENO, TCSANOW, &modes);
-}
-
 }  // namespace
 
 Keyboard::Keyboard(EditLine* line) {
   has_first_modes.store(::tcgetattr(STDIN_FILENO, &first_modes) == 0);
-  set_last_act(bring_back_modes);
+  set_last_act(leave_at_once);
+  ::el_set(line, EL_SETTY, "-x", "-icanon", "-echo", nullptr);
   ::el_wset(line, EL_GETCFN, read_character);
   ::el_wset(line, EL_ADDFN, L"vitrine-paste", L"Insert what is pasted", paste);
   ::el_wset(line, EL_ADDFN, L"vitrine-newline", L"Begin a new line", newline);
@@ -206,6 +205,7 @@ Keyboard::Keyboard(EditLine* line) {
 }
 
 Keyboard::~Keyboard() {
+  bring_back_modes();
   set_last_act(nullptr);
 }
 
@@ -220,14 +220,6 @@ Keyboard::Editing::~Editing() {
   set_action(SIGTSTP, SIG_DFL);
   set_action(SIGWINCH, SIG_DFL);
   set_paste_mode(false);
-}
-
-Keyboard::Muted::Muted() {
-  set_echo(false);
-}
-
-Keyboard::Muted::~Muted() {
-  set_echo(true);
 }
 
 }  // namespace vitrine::cli

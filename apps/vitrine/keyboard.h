@@ -5,11 +5,13 @@
 namespace vitrine::cli {
 
 // What libedit leaves to its user: the characters of a terminal on stdin while signals come, keys that it does not
-// know, and lines that are pasted together (bracketed paste). Reading ends with the first Ctrl-C (see InterruptScope);
-// a Ctrl-C that ends the process first brings back the terminal's modes. One per process, used by one thread.
+// know, and lines that are pasted together (bracketed paste). Between two lines keys do not show and wait as they were
+// typed: a terminal that gathers lines would make something else of Ctrl-D. Reading ends with the first Ctrl-C (see
+// InterruptScope); a Ctrl-C that ends the process first brings back the terminal's modes. One per process, used by one
+// thread.
 class Keyboard {
  public:
-  // Makes `line` read through this keyboard, which must outlive its last use.
+  // Makes `line` read through this keyboard, which must outlive it and then brings back the terminal's modes.
   explicit Keyboard(EditLine* line);
   ~Keyboard();
   Keyboard(const Keyboard&) = delete;
@@ -23,15 +25,6 @@ class Keyboard {
     ~Editing();
     Editing(const Editing&) = delete;
     Editing& operator=(const Editing&) = delete;
-  };
-
-  // While it lives, keys that are typed do not show; they wait to be read.
-  class Muted {
-   public:
-    Muted();
-    ~Muted();
-    Muted(const Muted&) = delete;
-    Muted& operator=(const Muted&) = delete;
   };
 };
 

@@ -119,6 +119,20 @@ TEST_F(ChatTest, ImpatientCtrlCLeavesTheTerminalInOrder) {
   EXPECT_TRUE(chat.has_usual_modes());
 }
 
+TEST_F(ChatTest, KeysTypedDuringAnAnswerWaitForItsEnd) {
+  PtySession chat = start(endless());
+  chat.wait_for(kPrompt);
+  chat.send("Go on\r");
+  chat.wait_for("\n");
+  chat.wait_for_bytes(200);
+  chat.send(kCtrlC);
+  chat.send("/help\r");
+  chat.send(kCtrlD);
+  EXPECT_EQ(chat.wait_for_exit(), 0);
+  EXPECT_THAT(chat.output(), HasSubstr("/system TEXT"));
+  EXPECT_TRUE(chat.has_usual_modes());
+}
+
 TEST_F(ChatTest, SlashCommandsAreObeyed) {
   PtySession chat = start({"-n", "4", "--ignore-eos"});
   const auto expect = [&](const std::string& line, const std::string& answer) {
