@@ -1,14 +1,16 @@
 #include "vitrine/chat_session.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "tools/suggest.h"
-#include "vitrine/interrupt.h"
-#include "vitrine/prefill_progress.h"
+#include "vitrine/output.h"
+#include "vitrine/stream_answer.h"
 
 namespace vitrine::cli {
 namespace {
@@ -40,8 +42,35 @@ std::string unknown_command(std::string_view name) {
   for (const SessionCommand& command : kSessionCommands)
     names.emplace_back(command.name);
   const auto near = tools::nearest(name, names);
-  return fmt::format("{}: no such command; {}", printable(name),
-                     near ? "did you mean " + *near + "?" : "/help lists them");
+  return fmt::format(
+      "{}: no such command; {}", printable(name),
+      near ? "did you mean " + *near + "?" : "/help lists them; a space before the / makes it a message");
+}
+
+const SessionCommand* find_command(std::string_view name) {
+  const auto* found = std::ranges::find(kSessionCommands, name, &SessionCommand::name);
+  return found == kSessionCommands.end() ? nullptr : found;
+}
+
+// A shell would have done that.
+std::string with_home(std::string_view path) {
+  const char* home = std::getenv("HOME");
+  return path.starts_with("~/") && home != nullptr ? home + std::string(path.substr(1)) : std::string(path);
+}
+
+// `text` with line ends between words, so that no line is wider than `width` unless a word is.
+std::string wrapped(std::string_view text, std::size_t width) {
+  std::string result;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    const std::size_t columns = num_columns(word);
+    if (used > 0) result += used + 1 + columns > width ? '\n' : ' ';
+    used = used == 0 || used + 1 + columns > width ? columns : used + 1 + columns;
+    result += word;
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  return result;
 }
 
 std::filesystem::path history_path() {
@@ -63,22 +92,32 @@ int ChatSession::run() {
   while (true) {
     std::fflush(context_.out.stream());
     const LineEditor::Input input = editor_.read();
-    if (input.outcome == LineEditor::Outcome::kText) {
-      if (!take(input.text)) return 0;
+    if (input.outcome != LineEditor::Outcome::kText) {
+      context_.out.print("\n");
+      if (input.outcome == LineEditor::Outcome::kEnd) return 0;
+      if (leaves(input.outcome)) return static_cast<int>(base::ErrorKind::kInterrupted);
       continue;
     }
-    context_.out.print("\n");
-    if (input.outcome == LineEditor::Outcome::kEnd) return 0;
-    if (input.outcome == LineEditor::Outcome::kInterrupted) return static_cast<int>(base::ErrorKind::kInterrupted);
+    was_interrupted_ = false;
+    if (!take(input)) return 0;
   }
 }
 
-bool ChatSession::take(const std::string& text) {
-  const std::string_view line = trimmed(text);
+// One Ctrl-C may have been meant for an answer that had just ended: only the second in a row leaves.
+bool ChatSession::leaves(LineEditor::Outcome outcome) {
+  const bool is_on_empty_line = outcome == LineEditor::Outcome::kInterrupted;
+  if (is_on_empty_line && was_interrupted_) return true;
+  if (is_on_empty_line) say("Ctrl-C again leaves, and so does Ctrl-D");
+  was_interrupted_ = is_on_empty_line;
+  return false;
+}
+
+bool ChatSession::take(const LineEditor::Input& input) {
+  const std::string_view line = trimmed(input.text);
   if (line.empty()) return true;
   try {
-    if (line.front() == '/') return obey(line);
-    ask(text);
+    if (input.text.front() == '/' && !input.is_block) return obey(line);
+    ask(input.text);
   } catch (const base::Exception& exception) {
     if (exception.error().kind == base::ErrorKind::kInternal) throw;
     say(exception.error().message);
@@ -90,8 +129,14 @@ bool ChatSession::obey(std::string_view line) {
   const std::size_t space = line.find_first_of(" \t\n");
   const std::string_view name = line.substr(0, space);
   const std::string_view argument = space == std::string_view::npos ? "" : trimmed(line.substr(space));
-  if (name == "/exit") return false;
-  if (name == "/help") {
+  const SessionCommand* command = find_command(name);
+  if (command == nullptr) {
+    say(unknown_command(name));
+  } else if (command->argument.empty() && !argument.empty()) {
+    say(fmt::format("{}: it takes no text; a space before the / makes it a message", name));
+  } else if (name == "/exit") {
+    return false;
+  } else if (name == "/help") {
     help();
   } else if (name == "/system") {
     conversation_.set_system(argument);
@@ -101,10 +146,8 @@ bool ChatSession::obey(std::string_view line) {
     say("a new conversation");
   } else if (name == "/stats") {
     show_last_stats();
-  } else if (name == "/save" || name == "/load") {
-    save_or_load(name, argument);
   } else {
-    say(unknown_command(name));
+    save_or_load(name, argument);
   }
   return true;
 }
@@ -112,7 +155,9 @@ bool ChatSession::obey(std::string_view line) {
 void ChatSession::help() const {
   for (const SessionCommand& command : kSessionCommands)
     context_.out.print(fmt::format("{:<8}{:<6}{}\n", command.name, command.argument, command.help));
-  context_.out.print("A line that ends in \\ goes on in the next one; \"\"\" opens and closes a block of lines.\n");
+  context_.out.print(
+      "A line that ends in \\ goes on in the next one, as after Alt-Enter; \"\"\" opens and closes a block of\n"
+      "lines; lines that are pasted stay together. A space before a / makes it part of a message.\n");
 }
 
 void ChatSession::show_last_stats() const {
@@ -122,12 +167,13 @@ void ChatSession::show_last_stats() const {
 
 void ChatSession::save_or_load(std::string_view name, std::string_view path) {
   if (path.empty()) return say(fmt::format("{}: name a file", name));
-  if (name == "/save") {
-    conversation_.save(std::string(path));
+  const bool saves = name == "/save";
+  if (saves) {
+    conversation_.save(with_home(path));
   } else {
-    conversation_.load(std::string(path));
+    conversation_.load(with_home(path));
   }
-  say(fmt::format("{} messages {} {}", conversation_.num_messages(), name == "/save" ? "written to" : "read from",
+  say(fmt::format("{} messages {} {}", conversation_.num_messages(), saves ? "written to" : "read from",
                   printable(path)));
 }
 
@@ -148,31 +194,27 @@ void ChatSession::ask(const std::string& text) {
 std::optional<Answer> ChatSession::answer() {
   trace::Timeline timeline;
   std::vector<TokenId> prompt = conversation_.prompt(timeline);
-  const std::size_t max_total_tokens = runtime_.engine().max_total_tokens();
-  if (prompt.size() >= max_total_tokens) {
-    say(
-        fmt::format("the conversation has {} tokens and the context holds {}: /reset begins a new one, --ctx may allow "
-                    "more",
-                    prompt.size(), max_total_tokens));
+  if (prompt.size() >= runtime_.engine().max_total_tokens()) {
+    say_full(prompt.size());
     return std::nullopt;
   }
-  PrefillProgress progress(context_.err, context_.flags.quiet);
-  const InterruptScope interrupt;
-  AnswerHooks hooks;
-  hooks.on_prefill = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
-  hooks.stop = &interrupt.requested();
-  hooks.on_text = [&](std::string_view piece) {
-    progress.clear();
-    context_.out.print(piece);
-    std::fflush(context_.out.stream());
-  };
-  return answer_prompt(runtime_, std::move(prompt), settings_.answer, timeline, hooks);
+  return stream_answer(context_, runtime_, std::move(prompt), settings_.answer, timeline);
+}
+
+void ChatSession::say_full(std::size_t num_tokens) const {
+  say(
+      fmt::format("the context is full: this conversation has {} tokens and there is room for {}; {}, and a larger "
+                  "--ctx would hold more",
+                  num_tokens, runtime_.engine().max_total_tokens(),
+                  conversation_.is_at_first_message() ? "shorten the message" : "/reset begins a new one"));
 }
 
 void ChatSession::keep(Answer answer) {
-  context_.out.print("\n");
+  const bool was_stopped = answer.finish_reason == "abort";
+  if (was_stopped) interrupt_.take();
+  if (!answer.text.empty()) context_.out.print("\n");
   if (!answer.error.empty()) say("answer: " + answer.error);
-  if (answer.finish_reason == "abort") say("stopped");
+  if (was_stopped) say("stopped");
   if (!answer.length_note.empty()) say(answer.length_note + "; /reset begins a new conversation");
   if (settings_.show_stats) print_stats(answer, runtime_, context_.err);
   if (answer.text.empty()) {
@@ -184,7 +226,8 @@ void ChatSession::keep(Answer answer) {
 }
 
 void ChatSession::say(std::string_view line) const {
-  context_.out.print(context_.out.dim(fmt::format("{}", line)) + "\n");
+  const auto width = static_cast<std::size_t>(std::max(context_.out.width(), 20));
+  context_.out.print(context_.out.dim(wrapped(line, width)) + "\n");
 }
 
 }  // namespace vitrine::cli

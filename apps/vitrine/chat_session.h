@@ -7,6 +7,7 @@
 #include "vitrine/answer.h"
 #include "vitrine/command.h"
 #include "vitrine/conversation.h"
+#include "vitrine/interrupt.h"
 #include "vitrine/line_editor.h"
 
 namespace vitrine::cli {
@@ -25,24 +26,28 @@ class ChatSession {
 
   // Until the person leaves; the exit code.
   int run();
-  // One line of input. False: leave.
-  bool take(const std::string& text);
 
  private:
+  // False: leave.
+  bool take(const LineEditor::Input& input);
   bool obey(std::string_view line);
+  bool leaves(LineEditor::Outcome outcome);
   void help() const;
   void show_last_stats() const;
   void save_or_load(std::string_view name, std::string_view path);
   void ask(const std::string& text);
   std::optional<Answer> answer();
   void keep(Answer answer);
+  void say_full(std::size_t num_tokens) const;
   void say(std::string_view line) const;
 
   const Context& context_;
   Runtime& runtime_;
   Conversation& conversation_;
   Settings settings_;
+  InterruptScope interrupt_;
   LineEditor editor_;
+  bool was_interrupted_ = false;  // by the last key
   std::optional<Answer> last_answer_;
 };
 

@@ -1,9 +1,12 @@
 #include "vitrine/conversation.h"
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "base/mapped_file.h"
-#include "chat/encode_chat.h"
 #include "chat/messages.h"
 
 namespace vitrine::cli {
@@ -76,16 +79,23 @@ std::vector<TokenId> Conversation::prompt(trace::Timeline& timeline) const {
   return template_ ? chat_ids(timeline) : plain_ids(timeline);
 }
 
-// Rendering and encoding are one step here, so the template's time is part of the tokenizer's span.
 std::vector<TokenId> Conversation::chat_ids(trace::Timeline& timeline) const {
+  const chat::RenderedChat rendered = render(timeline);
+  trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
+  std::vector<TokenId> ids = chat::encode_rendered(rendered, runtime_.tokenizer()).value_or_throw();
+  span.annotate("bytes", static_cast<std::int64_t>(rendered.text.size()));
+  span.annotate("tokens", static_cast<std::int64_t>(ids.size()));
+  return ids;
+}
+
+chat::RenderedChat Conversation::render(trace::Timeline& timeline) const {
   chat::RenderRequest request;
   request.messages = messages_;
   request.variables = runtime_.bundle().special_tokens;
-  trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
-  chat::EncodedChat encoded = chat::encode_chat(*template_, request, runtime_.tokenizer()).value_or_throw();
-  span.annotate("bytes", static_cast<std::int64_t>(encoded.text.size()));
-  span.annotate("tokens", static_cast<std::int64_t>(encoded.ids.size()));
-  return std::move(encoded.ids);
+  trace::ScopedSpan span(timeline, trace::Stage::kTemplate);
+  chat::RenderedChat rendered = chat::render_chat(*template_, request, runtime_.tokenizer()).value_or_throw();
+  span.annotate("bytes", static_cast<std::int64_t>(rendered.text.size()));
+  return rendered;
 }
 
 std::vector<TokenId> Conversation::plain_ids(trace::Timeline& timeline) const {
@@ -103,7 +113,8 @@ void Conversation::save(const std::string& path) const {
   std::FILE* file = std::fopen(path.c_str(), "we");
   const bool is_written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool is_closed = file != nullptr && std::fclose(file) == 0;
-  if (!is_written || !is_closed) throw base::Exception(ErrorKind::kIo, path + ": can't be written");
+  if (is_written && is_closed) return;
+  throw base::Exception(ErrorKind::kIo, fmt::format("{}: can't be written: {}", path, std::strerror(errno)));
 }
 
 void Conversation::load(const std::string& path) {

@@ -9,6 +9,7 @@
 
 #include "base/token_id.h"
 #include "chat/chat_template.h"
+#include "chat/encode_chat.h"
 #include "trace/timeline.h"
 #include "vitrine/runtime.h"
 
@@ -31,6 +32,9 @@ class Conversation {
   bool has_template() const { return template_.has_value(); }
   std::size_t num_messages() const { return messages_.size(); }
 
+  // Whether no turn is over: only what the conversation opened with, and perhaps a first message.
+  bool is_at_first_message() const { return messages_.size() <= opening_.size() + 1; }
+
   void add_user(std::string_view text);
   void add_assistant(std::string_view text);
   // Takes back the last message, whose answer never came.
@@ -40,7 +44,7 @@ class Conversation {
   // Replaces the system message; an empty one takes it away.
   void set_system(std::string_view text);
 
-  // The ids that the model is to read next. The span of template and tokenizer goes to `timeline`.
+  // The ids that the model is to read next. A span for the template and one for the tokenizer go to `timeline`.
   std::vector<TokenId> prompt(trace::Timeline& timeline) const;
 
   // All messages as the JSON array that `template --messages` and the HTTP API read.
@@ -49,6 +53,7 @@ class Conversation {
 
  private:
   std::vector<TokenId> chat_ids(trace::Timeline& timeline) const;
+  chat::RenderedChat render(trace::Timeline& timeline) const;
   std::vector<TokenId> plain_ids(trace::Timeline& timeline) const;
 
   const Runtime& runtime_;

@@ -5,11 +5,16 @@
 namespace vitrine::cli {
 
 void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
-  app.add_option("-n,--max-tokens", flags.max_tokens, "Most tokens of the answer; 0 only reads the prompt")
+  const std::string limit =
+      flags.max_tokens ? std::to_string(*flags.max_tokens) : "until the model ends it or the context is full";
+  app.add_option("-n,--max-tokens", flags.max_tokens,
+                 "Most tokens of the answer (default: " + limit + "); 0 only reads the prompt")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--stop", flags.stops, "A text that ends the answer; may be repeated");
   app.add_flag("--ignore-eos", flags.ignore_eos, "Go on after the model's end token");
   app.add_option("--json-schema", flags.json_schema, "Refused so far: answers can't be held to a schema yet");
+  app.add_flag("--stats", flags.stats, "Times and memory after an answer");
+  app.add_flag("--strict", flags.strict, "Warnings are errors");
   add_sampling_flags(app, flags.sampling);
 }
 

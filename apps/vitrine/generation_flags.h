@@ -14,13 +14,15 @@ class App;
 
 namespace vitrine::cli {
 
-// How long an answer gets and how its tokens are chosen, bound to flags by add_generation_flags.
+// How long an answer gets, how its tokens are chosen and what is said about it, bound to flags by add_generation_flags.
 struct GenerationFlags {
   SamplingFlags sampling;
-  std::optional<std::size_t> max_tokens;
+  std::optional<std::size_t> max_tokens;  // what is set before add_generation_flags is the default
   std::vector<std::string> stops;
   bool ignore_eos = false;
   std::string json_schema;  // a file
+  bool stats = false;       // times and memory after an answer
+  bool strict = false;      // warnings are errors
 
   // Throws base::Exception (kUsage).
   AnswerOptions options() const;

@@ -9,6 +9,11 @@ namespace vitrine::cli {
 // that has seen enough shows as EPIPE on stdout.
 void install_signal_handlers();
 
+// What a Ctrl-C that ends the process does first, such as bringing back the modes of the terminal. It runs inside a
+// signal handler. Null: nothing.
+void set_last_act(void (*act)());
+
+// May lie inside another one, whose flag it then shares.
 class InterruptScope {
  public:
   InterruptScope();
@@ -18,6 +23,11 @@ class InterruptScope {
 
   // True from the first Ctrl-C on. Valid while the scope lives; may be read by any thread.
   const std::atomic<bool>& requested() const;
+  // Whether there was a Ctrl-C; it is dealt with now, and the next one is a first one again.
+  bool take() const;
+
+ private:
+  bool is_outermost_;
 };
 
 }  // namespace vitrine::cli

@@ -9,10 +9,12 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
 #include "vitrine/interrupt.h"
+#include "vitrine/keyboard.h"
 
 namespace vitrine::cli {
 namespace {
@@ -70,6 +72,7 @@ struct LineEditor::Parts {
   History* history = nullptr;
   HistEvent event{};
   const char* prompt = kPrompt;
+  std::optional<Keyboard> keyboard;
 
   static char* prompt_of(EditLine* line) {
     Parts* parts = nullptr;
@@ -90,7 +93,7 @@ LineEditor::LineEditor(fs::path history_path)
   ::el_set(parts_->line, EL_EDITOR, "emacs");
   ::el_set(parts_->line, EL_SIGNAL, 0);
   ::el_set(parts_->line, EL_HIST, ::history, parts_->history);
-  ::el_set(parts_->line, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  parts_->keyboard.emplace(parts_->line);
   if (!make_private_file(history_path_)) history_path_.clear();
   if (!history_path_.empty()) ::history(parts_->history, &parts_->event, H_LOAD, history_path_.c_str());
 }
@@ -102,20 +105,20 @@ LineEditor::~LineEditor() {
 
 LineEditor::Input LineEditor::read_line(const char* prompt) {
   parts_->prompt = prompt;
-  const InterruptScope interrupt;
+  const Keyboard::Editing editing(parts_->line);
   int length = 0;
   const char* typed = ::el_gets(parts_->line, &length);
-  if (interrupt.requested().load()) {
+  if (InterruptScope().take()) {
     const LineInfo* info = ::el_line(parts_->line);
     const bool was_empty = info->lastchar == info->buffer;
     ::el_reset(parts_->line);
-    return {was_empty ? Outcome::kInterrupted : Outcome::kCleared, ""};
+    return {was_empty ? Outcome::kInterrupted : Outcome::kCleared, "", false};
   }
-  if (typed == nullptr || length <= 0) return {Outcome::kEnd, ""};
+  if (typed == nullptr || length <= 0) return {Outcome::kEnd, "", false};
   std::string text(typed, static_cast<std::size_t>(length));
   while (text.ends_with('\n') || text.ends_with('\r'))
     text.pop_back();
-  return {Outcome::kText, std::move(text)};
+  return {Outcome::kText, std::move(text), false};
 }
 
 // `first` begins with the mark.
@@ -124,13 +127,14 @@ LineEditor::Input LineEditor::read_block(Input first) {
   while (!text.ends_with(kBlockMark)) {
     const Input next = read_line(kMorePrompt);
     // Ctrl-C in an empty line of a block gives up the block, not the session.
-    if (next.outcome != Outcome::kText) return {next.outcome == Outcome::kEnd ? Outcome::kEnd : Outcome::kCleared, ""};
+    if (next.outcome != Outcome::kText)
+      return {next.outcome == Outcome::kEnd ? Outcome::kEnd : Outcome::kCleared, "", false};
     if (!text.empty()) text += '\n';
     text += next.text;
   }
   text.resize(text.size() - kBlockMark.size());
   if (text.ends_with('\n')) text.pop_back();
-  return {Outcome::kText, std::move(text)};
+  return {Outcome::kText, std::move(text), true};
 }
 
 LineEditor::Input LineEditor::read() {
@@ -141,7 +145,7 @@ LineEditor::Input LineEditor::read() {
   } else {
     while (goes_on(input.text)) {
       const Input next = read_line(kMorePrompt);
-      if (next.outcome != Outcome::kText) return {Outcome::kCleared, ""};
+      if (next.outcome != Outcome::kText) return {Outcome::kCleared, "", false};
       input.text.back() = '\n';
       input.text += next.text;
     }

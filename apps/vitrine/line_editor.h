@@ -11,14 +11,15 @@ namespace vitrine::cli {
 std::filesystem::path state_directory();
 
 // Reads what a person types at a terminal, with the keys of libedit and a history that outlives the process (a file of
-// mode 0600). A line that ends in a backslash goes on in the next one; """ opens a block that ends with """. Signals
-// are not its own: a Ctrl-C must make read() fail with EINTR. One per process, used by one thread.
+// mode 0600). A line that ends in a backslash goes on in the next one; """ opens a block that ends with """; lines that
+// are pasted together stay together. It must be used inside an InterruptScope. One per process, used by one thread.
 class LineEditor {
  public:
   enum class Outcome { kText, kEnd, kInterrupted, kCleared };
   struct Input {
     Outcome outcome = Outcome::kText;  // kEnd: Ctrl-D; kInterrupted: Ctrl-C on an empty line; kCleared: on any other
     std::string text;
+    bool is_block = false;  // it stood between """
   };
 
   // `history_path` may be empty: then nothing is kept.

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 
@@ -11,9 +10,10 @@
 #include <CLI/CLI.hpp>
 
 #include "base/mapped_file.h"
-#include "chat/chat_template.h"
 #include "chat/messages.h"
+#include "vitrine/conversation.h"
 #include "vitrine/model_or_prompt.h"
+#include "vitrine/text_input.h"
 
 namespace vitrine::cli {
 namespace {
@@ -23,15 +23,6 @@ using Json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(std::string message) {
   throw base::Exception(ErrorKind::kUsage, std::move(message));
-}
-
-std::string read_stdin() {
-  std::string text;
-  char buffer[65536];
-  std::size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof(buffer), stdin)) > 0)
-    text.append(buffer, count);
-  return text;
 }
 
 std::string read_text(const std::string& path) {
@@ -70,25 +61,17 @@ Json read_examples(const PromptFlags& flags) {
   return chat::parse_examples(read_text(flags.examples), flags.examples).value_or_throw();
 }
 
-chat::ChatTemplate compile_template(const Runtime& runtime, const PromptFlags& flags) {
-  if (!flags.chat_template.empty()) {
-    return chat::ChatTemplate::compile(read_text(flags.chat_template)).value_or_throw();
-  }
-  if (!runtime.bundle().chat_template) {
+// The same ids as `vitrine chat` reads.
+std::vector<TokenId> chat_ids(const Runtime& runtime, const PromptFlags& flags, const std::string& text,
+                              trace::Timeline& timeline) {
+  Conversation conversation(runtime,
+                            {.system = flags.system, .examples = flags.examples, .chat_template = flags.chat_template});
+  if (!conversation.has_template()) {
     refuse(runtime.bundle().path.string() +
            ": the model brings no chat template; leave --chat out or give one with --chat-template");
   }
-  return chat::ChatTemplate::compile(*runtime.bundle().chat_template).value_or_throw();
-}
-
-std::string render_chat(const Runtime& runtime, const PromptFlags& flags, const std::string& text) {
-  chat::RenderRequest request;
-  if (!flags.system.empty()) request.messages.push_back(chat::make_message("system", flags.system));
-  for (const Json& message : read_examples(flags))
-    request.messages.push_back(message);
-  request.messages.push_back(chat::make_message("user", text));
-  request.variables = runtime.bundle().special_tokens;
-  return compile_template(runtime, flags).render(request).value_or_throw();
+  conversation.add_user(text);
+  return conversation.prompt(timeline);
 }
 
 // Without a template: each example's question and answer on lines of their own, a blank line between examples.
@@ -123,14 +106,14 @@ GivenPrompt take_prompt(const PromptFlags& flags, const Models& models) {
   if (!flags.chat && !flags.system.empty()) refuse("--system: it is part of a conversation; add --chat");
   if (!flags.chat && !flags.chat_template.empty()) refuse("--chat-template: it is for conversations; add --chat");
   if (flags.chat && flags.no_parse_special) {
-    refuse("--no-parse-special: with --chat the template's own special tokens must be read; leave one of them out");
+    refuse("--no-parse-special: with --chat special tokens in the prompt stay text anyway; leave one of them out");
   }
   if (!flags.ids.empty()) {
     if (given.prompt) refuse("--ids: a prompt is given as text as well; keep one of them");
     if (flags.chat || !flags.examples.empty()) refuse("--ids: token ids take no --chat and no --examples");
     return {*given.model, ""};
   }
-  if (!given.prompt && ::isatty(STDIN_FILENO) == 0) given.prompt = read_stdin();
+  if (!given.prompt && ::isatty(STDIN_FILENO) == 0) given.prompt = read_piped("prompt");
   if (!given.prompt || given.prompt->empty()) {
     refuse("prompt: none given; add it as the last argument or pipe it in");
   }
@@ -140,16 +123,15 @@ GivenPrompt take_prompt(const PromptFlags& flags, const Models& models) {
 std::vector<TokenId> prompt_ids(const Runtime& runtime, const PromptFlags& flags, const std::string& text,
                                 trace::Timeline& timeline) {
   if (!flags.ids.empty()) return parse_ids(flags.ids);
+  if (flags.chat) return chat_ids(runtime, flags, text, timeline);
   std::string whole;
   {
-    trace::ScopedSpan span(timeline, trace::Stage::kTemplate);
-    whole = flags.chat ? render_chat(runtime, flags, text) : join_plain(flags, text);
-    span.annotate("bytes", static_cast<std::int64_t>(whole.size()));
+    const trace::ScopedSpan span(timeline, trace::Stage::kTemplate);
+    whole = join_plain(flags, text);
   }
   trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
-  // A template writes the tokens that stand around a text itself.
   std::vector<TokenId> ids = runtime.tokenizer()
-                                 .encode(whole, {.parse_special = !flags.no_parse_special, .add_special = !flags.chat})
+                                 .encode(whole, {.parse_special = !flags.no_parse_special, .add_special = true})
                                  .value_or_throw();
   span.annotate("bytes", static_cast<std::int64_t>(whole.size()));
   span.annotate("tokens", static_cast<std::int64_t>(ids.size()));

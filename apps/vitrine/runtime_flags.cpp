@@ -22,9 +22,10 @@ void add_runtime_flags(CLI::App& app, RuntimeFlags& flags) {
   app.add_option("-t,--threads", flags.num_threads, "Threads (default: every CPU this process may use)")
       ->check(CLI::Range(1, 1024))
       ->group(kGroup);
-  app.add_option("--kv-type", flags.kv_type, "Type of the KV cache: f16, bf16, f32 or q8_0")->group(kGroup);
+  app.add_option("--kv-type", flags.kv_type, "Type of the KV cache: f16 (default), bf16, f32 or q8_0")->group(kGroup);
   app.add_option("--kv-memory", flags.kv_memory, "Memory of the KV cache, such as 4GiB")->group(kGroup);
-  app.add_option("--chunk", flags.max_chunk_tokens, "Most prompt tokens in one step")
+  app.add_option("--chunk", flags.max_chunk_tokens,
+                 fmt::format("Most prompt tokens in one step (default {})", flags.max_chunk_tokens))
       ->check(CLI::Range(1, 65536))
       ->group(kGroup);
   app.add_flag("--reference", flags.reference, "Compute everything in plain float32")->group(kGroup);

@@ -37,6 +37,29 @@ std::size_t utf8_length(std::string_view text) {
   return length;
 }
 
+std::string hex_escape(char c) {
+  return fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+}
+
+// `text` with each byte that is a control character or no UTF-8 replaced by what `replace` makes of it.
+template <typename Replace>
+std::string shown(std::string_view text, Replace replace) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text.front());
+    const std::size_t length = utf8_length(text);
+    const bool is_plain = length != 0 && first >= 0x20 && first != 0x7F;
+    if (is_plain) {
+      result += text.substr(0, length);
+    } else {
+      result += replace(text.front());
+    }
+    text.remove_prefix(is_plain ? length : 1);
+  }
+  return result;
+}
+
 }  // namespace
 
 Terminal::Terminal(std::FILE* stream)
@@ -58,20 +81,11 @@ std::string Terminal::styled(std::string_view code, std::string_view text) const
 }
 
 std::string printable(std::string_view text) {
-  std::string shown;
-  shown.reserve(text.size());
-  while (!text.empty()) {
-    const auto first = static_cast<unsigned char>(text.front());
-    const std::size_t length = utf8_length(text);
-    if (length == 0 || first < 0x20 || first == 0x7F) {
-      shown += first == '\n' ? " " : fmt::format("\\x{:02x}", first);
-      text.remove_prefix(1);
-      continue;
-    }
-    shown += text.substr(0, length);
-    text.remove_prefix(length);
-  }
-  return shown;
+  return shown(text, [](char c) { return c == '\n' ? " " : hex_escape(c); });
+}
+
+std::string printable_lines(std::string_view text) {
+  return shown(text, [](char c) { return c == '\n' || c == '\t' ? std::string(1, c) : hex_escape(c); });
 }
 
 bool ask_yes_no(const Terminal& err, std::string_view question) {

@@ -36,6 +36,9 @@ class Terminal {
 // can neither break a line nor steer the terminal.
 std::string printable(std::string_view text);
 
+// The same, but lines and tabs are kept: for text of many lines, such as an answer.
+std::string printable_lines(std::string_view text);
+
 // Asks "question [y/N] " on stderr; false at once where stdin is not a terminal.
 bool ask_yes_no(const Terminal& err, std::string_view question);
 

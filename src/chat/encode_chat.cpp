@@ -198,19 +198,30 @@ class Splicer {
 
 }  // namespace
 
-base::Result<EncodedChat> encode_chat(const ChatTemplate& chat_template, const RenderRequest& request,
-                                      const Tokenizer& tokenizer) {
+base::Result<RenderedChat> render_chat(const ChatTemplate& chat_template, const RenderRequest& request,
+                                       const Tokenizer& tokenizer) {
   RenderRequest fixed = request;  // both renderings must see the same time
   if (!fixed.now) fixed.now = LocalTime::now();
   auto text = chat_template.render(fixed);
   if (!text) return text.error();
-  const auto tokens = tokenizer.encode_with_offsets(*text, {.parse_special = true, .add_special = false});
-  if (!tokens) return tokens.error();
-  const auto places = find_places(chat_template, fixed, SpecialTexts(tokenizer), *text);
+  auto places = find_places(chat_template, fixed, SpecialTexts(tokenizer), *text);
   if (!places) return places.error();
-  auto ids = Splicer(tokenizer, *text, *places).splice(*tokens);
+  return RenderedChat{*std::move(text), *std::move(places)};
+}
+
+base::Result<std::vector<TokenId>> encode_rendered(const RenderedChat& chat, const Tokenizer& tokenizer) {
+  const auto tokens = tokenizer.encode_with_offsets(chat.text, {.parse_special = true, .add_special = false});
+  if (!tokens) return tokens.error();
+  return Splicer(tokenizer, chat.text, chat.foreign_places).splice(*tokens);
+}
+
+base::Result<EncodedChat> encode_chat(const ChatTemplate& chat_template, const RenderRequest& request,
+                                      const Tokenizer& tokenizer) {
+  auto rendered = render_chat(chat_template, request, tokenizer);
+  if (!rendered) return rendered.error();
+  auto ids = encode_rendered(*rendered, tokenizer);
   if (!ids) return ids.error();
-  return EncodedChat{*std::move(text), *std::move(ids)};
+  return EncodedChat{std::move(rendered->text), *std::move(ids)};
 }
 
 }  // namespace vitrine::chat

@@ -1,22 +1,19 @@
 #include <unistd.h>
 
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "vitrine/answer.h"
 #include "vitrine/chat_session.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/conversation.h"
 #include "vitrine/generation_flags.h"
-#include "vitrine/interrupt.h"
 #include "vitrine/model_or_prompt.h"
 #include "vitrine/models.h"
-#include "vitrine/output.h"
-#include "vitrine/prefill_progress.h"
 #include "vitrine/runtime.h"
+#include "vitrine/stream_answer.h"
+#include "vitrine/text_input.h"
 
 namespace vitrine::cli {
 namespace {
@@ -24,15 +21,9 @@ namespace {
 using base::ErrorKind;
 
 constexpr const char* kDefaultModel = "smollm2-135m-instruct";
-
-std::string read_stdin() {
-  std::string text;
-  char buffer[65536];
-  std::size_t count = 0;
-  while ((count = std::fread(buffer, 1, sizeof(buffer), stdin)) > 0)
-    text.append(buffer, count);
-  return text;
-}
+// Between two steps the progress moves on and Ctrl-C is obeyed: smaller steps than those of run, whose speed is nearly
+// the same.
+constexpr std::size_t kChunkTokens = 128;
 
 [[noreturn]] void refuse(std::string message) {
   throw base::Exception(ErrorKind::kUsage, std::move(message));
@@ -49,7 +40,7 @@ class ChatCommand final : public Command {
     app.add_option("--examples", conversation_options_.examples,
                    "A file with an example a line, {\"user\": ..., \"assistant\": ...}, to put before the prompt");
     app.add_option("--chat-template", conversation_options_.chat_template, "A Jinja file instead of the model's own");
-    app.add_flag("--stats", stats_, "Times and memory after each answer");
+    runtime_flags_.max_chunk_tokens = kChunkTokens;
     add_runtime_flags(app, runtime_flags_);
     add_generation_flags(app, generation_flags_);
   }
@@ -62,70 +53,24 @@ class ChatCommand final : public Command {
     trace::Timeline timeline;
     Runtime runtime(path, runtime_flags_, timeline);
     Conversation conversation(runtime, conversation_options_);
-    std::vector<std::string> warnings = collect_warnings(runtime, options, conversation, path);
-    warn(context, warnings);
-    if (!given.prompt) return ChatSession(context, runtime, conversation, {options, stats_}).run();
-    return answer_once(context, runtime, conversation, options, {*given.prompt, timeline, warnings});
+    std::vector<std::string> warnings = collect_warnings(runtime, options);
+    if (!conversation.has_template()) warnings.push_back(path + ": the model has no chat template; plain completion");
+    show_warnings(context, generation_flags_, warnings);
+    if (!given.prompt) {
+      return ChatSession(context, runtime, conversation, {options, generation_flags_.stats}).run();
+    }
+    conversation.add_user(*given.prompt);
+    const Answer answer = stream_answer(context, runtime, conversation.prompt(timeline), options, timeline);
+    return report_answer(context, runtime, generation_flags_, answer, std::move(warnings));
   }
 
  private:
-  struct Once {
-    std::string prompt;
-    trace::Timeline& timeline;
-    std::vector<std::string>& warnings;
-  };
-
   ModelAndPrompt take_words(const Models& models, bool json) const {
     ModelAndPrompt given = sort_positionals(words_, {model_, prompt_}, models.names()).value_or_throw();
-    if (!given.prompt && ::isatty(STDIN_FILENO) == 0) given.prompt = read_stdin();
+    if (!given.prompt && ::isatty(STDIN_FILENO) == 0) given.prompt = read_piped("prompt");
     if (given.prompt && given.prompt->empty()) refuse("prompt: it is empty; add it as the last argument or pipe it in");
     if (!given.prompt && json) refuse("--json: a conversation on a terminal has no JSON; add a prompt");
     return given;
-  }
-
-  static std::vector<std::string> collect_warnings(const Runtime& runtime, const AnswerOptions& options,
-                                                   const Conversation& conversation, const std::string& path) {
-    std::vector<std::string> warnings = sampling::advice(options.sampling);
-    warnings.insert(warnings.end(), runtime.warnings().begin(), runtime.warnings().end());
-    if (!conversation.has_template()) warnings.push_back(path + " has no chat template: plain completion");
-    return warnings;
-  }
-
-  static void warn(const Context& context, const std::vector<std::string>& warnings) {
-    if (context.flags.quiet) return;
-    for (const std::string& line : warnings)
-      context.err.print("vitrine: note: " + printable(line) + "\n");
-  }
-
-  int answer_once(const Context& context, Runtime& runtime, Conversation& conversation, const AnswerOptions& options,
-                  Once once) const {
-    conversation.add_user(once.prompt);
-    PrefillProgress progress(context.err, context.flags.quiet);
-    const InterruptScope interrupt;
-    AnswerHooks hooks;
-    hooks.on_prefill = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
-    hooks.stop = &interrupt.requested();
-    if (!context.flags.json) {
-      hooks.on_text = [&](std::string_view text) {
-        progress.clear();
-        context.out.print(text);
-        std::fflush(context.out.stream());
-      };
-    }
-    const Answer answer = answer_prompt(runtime, conversation.prompt(once.timeline), options, once.timeline, hooks);
-    if (!answer.error.empty()) throw base::Exception(ErrorKind::kInternal, "answer: " + answer.error);
-    progress.clear();
-    if (!answer.length_note.empty()) {
-      warn(context, {answer.length_note});
-      once.warnings.push_back(answer.length_note);
-    }
-    if (context.flags.json) {
-      print_json(context, to_json(answer, runtime, once.warnings));
-    } else {
-      context.out.print("\n");
-    }
-    if (stats_) print_stats(answer, runtime, context.err);
-    return answer.finish_reason == "abort" ? static_cast<int>(ErrorKind::kInterrupted) : 0;
   }
 
   std::vector<std::string> words_;
@@ -134,7 +79,6 @@ class ChatCommand final : public Command {
   ConversationOptions conversation_options_;
   RuntimeFlags runtime_flags_;
   GenerationFlags generation_flags_;
-  bool stats_ = false;
 };
 
 }  // namespace

@@ -14,10 +14,9 @@
 #include "vitrine/answer.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/forward_trace.h"
-#include "vitrine/generation_flags.h"
 #include "vitrine/interrupt.h"
+#include "vitrine/opened_prompt.h"
 #include "vitrine/output.h"
-#include "vitrine/prompt_flags.h"
 #include "vitrine/tensor_dump.h"
 
 namespace vitrine::cli {
@@ -85,39 +84,34 @@ Table timeline_table(const trace::Timeline& timeline) {
 class TraceCommand final : public Command {
  public:
   explicit TraceCommand(CLI::App& app) {
-    add_prompt_flags(app, prompt_flags_);
+    add_prompt_flags(app, flags_.prompt);
     app.add_option("--dump", dump_, "A folder for the values of every part, as .npy files");
     app.add_option("--chrome", chrome_, "A file for chrome://tracing or Perfetto");
-    add_runtime_flags(app, runtime_flags_);
-    add_generation_flags(app, generation_flags_);
+    add_runtime_flags(app, flags_.runtime);
+    flags_.generation.max_tokens = 1;
+    add_generation_flags(app, flags_.generation);
   }
 
   int run(Context& context) override {
-    const Models models;
-    AnswerOptions options = generation_flags_.options();
-    options.max_tokens = options.max_tokens.value_or(1);
-    const GivenPrompt given = take_prompt(prompt_flags_, models);
-    const std::string path = models.find_or_pull(given.model, context).path.string();
     trace::Timeline timeline(kMaxSpans);
-    Runtime runtime(path, runtime_flags_, timeline);
-    const std::vector<TokenId> prompt = prompt_ids(runtime, prompt_flags_, given.text, timeline);
-    const Answer answer = trace_answer(runtime, prompt, options, timeline);
+    OpenedPrompt opened(context, flags_, timeline);
+    const Answer answer = trace_answer(opened, timeline);
     if (!chrome_.empty()) write_text(chrome_, trace::to_chrome_trace(timeline));
-    if (!dump_.empty()) dump(runtime, prompt);
+    if (!dump_.empty()) dump(opened.runtime, opened.prompt);
     report(context, timeline);
+    if (flags_.generation.stats) print_stats(answer, opened.runtime, context.err);
     return answer.finish_reason == "abort" ? static_cast<int>(base::ErrorKind::kInterrupted) : 0;
   }
 
  private:
-  static Answer trace_answer(Runtime& runtime, const std::vector<TokenId>& prompt, const AnswerOptions& options,
-                             trace::Timeline& timeline) {
+  static Answer trace_answer(OpenedPrompt& opened, trace::Timeline& timeline) {
     ForwardTrace parts(timeline);
     const InterruptScope interrupt;
     AnswerHooks hooks;
     hooks.stop = &interrupt.requested();
-    runtime.engine().set_observer(&parts);
-    Answer answer = answer_prompt(runtime, prompt, options, timeline, hooks);
-    runtime.engine().set_observer(nullptr);
+    opened.runtime.engine().set_observer(&parts);
+    Answer answer = answer_prompt(opened.runtime, opened.prompt, opened.options, timeline, hooks);
+    opened.runtime.engine().set_observer(nullptr);
     if (!answer.error.empty()) throw base::Exception(base::ErrorKind::kInternal, "answer: " + answer.error);
     parts.add_spans(timeline);
     return answer;
@@ -126,7 +120,7 @@ class TraceCommand final : public Command {
   void dump(Runtime& runtime, const std::vector<TokenId>& prompt) const {
     dump_tensors(runtime.model(), prompt, dump_,
                  {.kv_type = runtime.engine().config().kv_type,
-                  .max_chunk_tokens = runtime_flags_.max_chunk_tokens,
+                  .max_chunk_tokens = flags_.runtime.max_chunk_tokens,
                   .available_bytes = tools::read_machine().available_memory_bytes});
   }
 
@@ -135,9 +129,7 @@ class TraceCommand final : public Command {
     print_table(context.out, timeline_table(timeline));
   }
 
-  PromptFlags prompt_flags_;
-  RuntimeFlags runtime_flags_;
-  GenerationFlags generation_flags_;
+  PromptCommandFlags flags_;
   std::string dump_;
   std::string chrome_;
 };

@@ -1,0 +1,83 @@
+#include "cli/chat_model.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "support/reference_data.h"
+
+namespace vitrine::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kTemplate =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+
+std::string utf8(int code_point) {
+  if (code_point < 0x80) return {static_cast<char>(code_point)};
+  return {static_cast<char>(0xC0 | (code_point >> 6)), static_cast<char>(0x80 | (code_point & 0x3F))};
+}
+
+// The 256 byte tokens as byte-level BPE spells them: a byte that can't be seen has a letter from 256 on.
+Json byte_vocabulary() {
+  Json vocabulary = Json::object();
+  int next_letter = 256;
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool is_seen = (byte > 32 && byte < 127) || (byte > 160 && byte < 256 && byte != 173);
+    vocabulary[utf8(is_seen ? byte : next_letter++)] = byte;
+  }
+  return vocabulary;
+}
+
+Json tokenizer_json() {
+  Json vocabulary = byte_vocabulary();
+  Json added = Json::array();
+  for (const char* content : {"<|im_start|>", "<|im_end|>"}) {
+    added.push_back({{"id", 256 + added.size()},
+                     {"content", content},
+                     {"special", true},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false}});
+  }
+  for (int id = 258; id < 320; ++id)
+    vocabulary["word" + std::to_string(id)] = id;
+  const Json byte_level = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
+  return {{"version", "1.0"},
+          {"added_tokens", added},
+          {"normalizer", nullptr},
+          {"pre_tokenizer", byte_level},
+          {"post_processor", nullptr},
+          {"decoder", byte_level},
+          {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}}}};
+}
+
+void write(const fs::path& path, const Json& value) {
+  std::ofstream(path) << value.dump();
+}
+
+}  // namespace
+
+ChatModel::ChatModel() {
+  const fs::path source = data_path("models/llama");
+  const fs::path target = path();
+  fs::copy_file(source / "model.safetensors", target / "model.safetensors");
+  Json config = read_json(source / "config.json");
+  config["max_position_embeddings"] = kContextTokens;
+  config["eos_token_id"] = kEndId;
+  write(target / "config.json", config);
+  write(target / "tokenizer.json", tokenizer_json());
+  write(target / "tokenizer_config.json", {{"eos_token", "<|im_end|>"}, {"chat_template", kTemplate}});
+}
+
+std::string ChatModel::path() const {
+  return folder_.path().string();
+}
+
+}  // namespace vitrine::testing
