@@ -122,7 +122,7 @@ LineEditor::Input LineEditor::read_line(const char* prompt) {
 }
 
 // `first` begins with the mark.
-LineEditor::Input LineEditor::read_block(Input first) {
+LineEditor::Input LineEditor::read_block(const Input& first) {
   std::string text = first.text.substr(kBlockMark.size());
   while (!text.ends_with(kBlockMark)) {
     const Input next = read_line(kMorePrompt);

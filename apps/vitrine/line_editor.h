@@ -34,7 +34,7 @@ class LineEditor {
   struct Parts;
 
   Input read_line(const char* prompt);
-  Input read_block(Input first);
+  Input read_block(const Input& first);
   void remember(const std::string& text);
 
   std::filesystem::path history_path_;

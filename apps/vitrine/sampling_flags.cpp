@@ -57,7 +57,7 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
 
 sampling::SamplingParams SamplingFlags::parsed() const {
   sampling::SamplingParams result = params;
-  if (!chooses && logit_bias.empty()) result.temperature = 0.0F;
+  if (!has_choice()) result.temperature = 0.0F;
   for (const std::string& text : logit_bias)
     result.logit_bias.push_back(parse_bias(text));
   return result;

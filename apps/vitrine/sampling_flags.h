@@ -17,6 +17,7 @@ struct SamplingFlags {
   std::vector<std::string> logit_bias;  // "ID=BIAS"
   bool chooses = false;                 // a flag was given that has a say in which token is taken
 
+  bool has_choice() const { return chooses || !logit_bias.empty(); }
   // The parameters with everything parsed. Without any flag that has a say in it the most probable token is taken, so
   // that an answer can be had again; with one, the table's defaults hold for all others. Throws (kUsage).
   sampling::SamplingParams parsed() const;

@@ -37,7 +37,7 @@ class ChatTest : public ::testing::Test {
     return {"VITRINE_STATE=" + folder_.path().string(), "TERM=xterm", "LANG=C.UTF-8", "NO_COLOR=1"};
   }
   PtySession start(const std::vector<std::string>& flags) const {
-    std::vector<std::string> words = {"chat", model_.path()};
+    std::vector<std::string> words = {"chat", model_.path(), "--temperature", "0"};
     words.insert(words.end(), flags.begin(), flags.end());
     return PtySession(words, environment());
   }

@@ -25,6 +25,13 @@ constexpr const char* kDefaultModel = "smollm2-135m-instruct";
 // the same.
 constexpr std::size_t kChunkTokens = 128;
 
+// A small model that always takes its most probable token soon repeats itself. One answer that can be had again is worth
+// that, a conversation is not.
+void loosen(sampling::SamplingParams& params) {
+  params.temperature = 0.7F;
+  params.min_p = 0.1F;
+}
+
 [[noreturn]] void refuse(std::string message) {
   throw base::Exception(ErrorKind::kUsage, std::move(message));
 }
@@ -43,12 +50,16 @@ class ChatCommand final : public Command {
     runtime_flags_.max_chunk_tokens = kChunkTokens;
     add_runtime_flags(app, runtime_flags_);
     add_generation_flags(app, generation_flags_);
+    app.get_option("--temperature")
+        ->description(app.get_option("--temperature")->get_description() +
+                      "; a conversation without any of these flags has --temperature 0.7 --min-p 0.1");
   }
 
   int run(Context& context) override {
     const Models models;
-    const AnswerOptions options = generation_flags_.options();
+    AnswerOptions options = generation_flags_.options();
     const ModelAndPrompt given = take_words(models, context.flags.json);
+    if (!given.prompt && !generation_flags_.sampling.has_choice()) loosen(options.sampling);
     const std::string path = models.find_or_pull(given.model.value_or(kDefaultModel), context).path.string();
     trace::Timeline timeline;
     Runtime runtime(path, runtime_flags_, timeline);
