@@ -45,8 +45,8 @@ NINJA_STATUS='[%f/%t] ' ninja -C "$build" "${targets[@]/%/_fuzz}"
 # A statistic of libFuzzer's closing lines, "stat::NAME: value"; 0 where it is missing.
 statistic() { sed -nE "s/^stat::$1: *([0-9]+)/\1/p" "$2" | grep . || echo 0; }
 
-# How many seconds one libFuzzer process runs. A campaign that is cut off loses no more than this.
-slice_seconds=60
+# Executions of one libFuzzer process: the count of a campaign that is cut off loses no more than this.
+slice=1000000
 
 # fuzz TARGET OPTIONS...: one libFuzzer process over the target's inputs. Its output goes to the target's log.
 fuzz() {
@@ -64,13 +64,14 @@ fuzz() {
 replay() { ASAN_OPTIONS=detect_stack_use_after_return=1 fuzz "$1" -runs=0; }
 
 run_target() {
-  local target=$1 log=build/logs/fuzz-$1.log count=build/fuzz-counts/$1 executions=0 milliseconds=0 crashes=0 slice
+  local target=$1 log=build/logs/fuzz-$1.log count=build/fuzz-counts/$1 executions=0 milliseconds=0 crashes=0 missing
   local times=build/logs/fuzz-$1.times deadline=$((SECONDS + seconds)) TIMEFORMAT='%U %S'
   mkdir -p build/fuzz-corpus/"$target" build/fuzz-crashes build/fuzz-counts build/logs
   [ -z "$resume" ] || [ ! -f "$count" ] || read -r executions milliseconds <"$count"
   while [ "$executions" -lt "$runs" ] && [ "$SECONDS" -lt "$deadline" ] && [ "$crashes" -eq 0 ]; do
-    slice=$((deadline - SECONDS < slice_seconds ? deadline - SECONDS : slice_seconds))
-    { time fuzz "$target" -runs=$((runs - executions)) -max_total_time=$((slice > 0 ? slice : 1)); } 2>"$times" || crashes=1
+    missing=$((runs - executions))
+    { time fuzz "$target" -runs=$((missing < slice ? missing : slice)) -max_total_time=$((deadline - SECONDS)); } 2>"$times" ||
+      crashes=1
     executions=$((executions + $(statistic number_of_executed_units "$log")))
     milliseconds=$((milliseconds + $(awk '{ printf "%d", 1000 * ($1 + $2) }' "$times")))
     echo "$executions $milliseconds" >"$count"
@@ -83,7 +84,7 @@ run_target() {
   fi
 }
 
-export build runs seconds resume slice_seconds
+export build runs seconds resume slice
 export ASAN_OPTIONS=detect_stack_use_after_return=0:malloc_context_size=4
 export -f run_target fuzz replay statistic
 echo "| target | executions | executions per CPU second | crashes |"

@@ -1,5 +1,7 @@
 //! The engine as chat templates expect it.
 
+use std::sync::OnceLock;
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior};
@@ -11,10 +13,16 @@ const MACRO_COST: usize = 4;
 
 /// An environment without templates.
 pub fn new(limits: &Limits) -> Environment<'static> {
-    let mut environment = Environment::new();
-    environment.set_syntax(syntax());
+    static BASE: OnceLock<Environment<'static>> = OnceLock::new();
+    let mut environment = BASE.get_or_init(without_limits).clone(); // shares its filters, tests and functions
     environment.set_fuel(Some(limits.steps));
     environment.set_recursion_limit(limits.depth.saturating_mul(MACRO_COST));
+    environment
+}
+
+fn without_limits() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_syntax(syntax());
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_formatter(print);

@@ -86,15 +86,20 @@ impl Template {
         }
         let prepared = source::prepare(source)
             .map_err(|message| Failure::new(FailureKind::Syntax, message))?;
-        with_large_stack(|| {
-            let mut environment = environment::new(&limits);
-            environment
-                .add_template_owned(NAME, prepared)
-                .map_err(|error| failure(&error, FailureKind::Syntax))?;
-            Ok(Template {
-                environment,
-                limits,
-            })
+        if prepared.needs_large_stack {
+            return with_large_stack(|| Template::from_prepared(prepared.text, limits));
+        }
+        Template::from_prepared(prepared.text, limits)
+    }
+
+    fn from_prepared(text: String, limits: Limits) -> Result<Template, Failure> {
+        let mut environment = environment::new(&limits);
+        environment
+            .add_template_owned(NAME, text)
+            .map_err(|error| failure(&error, FailureKind::Syntax))?;
+        Ok(Template {
+            environment,
+            limits,
         })
     }
 
