@@ -50,10 +50,11 @@ slice=1000000
 
 # fuzz TARGET OPTIONS...: one libFuzzer process over the target's inputs. Its output goes to the target's log.
 fuzz() {
-  local target=$1 program length
+  local target=$1 program length dictionary=tests/fuzz/$1.dict
   shift
   program=$(find "$build" -type f -name "${target}_fuzz" -perm -u+x | head -n 1)
   length=$(sed -nE "s/^vitrine_fuzz\($target .*MAX_LEN ([0-9]+).*/\1/p" tests/fuzz/CMakeLists.txt)
+  [ -f "$dictionary" ] && set -- -dict="$dictionary" "$@"
   "$program" ${length:+-max_len="$length"} -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -entropic=0 "$@" \
     -artifact_prefix="build/fuzz-crashes/$target-" "build/fuzz-corpus/$target" "tests/fuzz/corpus/$target" \
     >"build/logs/fuzz-$target.log" 2>&1
