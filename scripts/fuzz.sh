@@ -55,7 +55,7 @@ fuzz() {
   program=$(find "$build" -type f -name "${target}_fuzz" -perm -u+x | head -n 1)
   length=$(sed -nE "s/^vitrine_fuzz\($target .*MAX_LEN ([0-9]+).*/\1/p" tests/fuzz/CMakeLists.txt)
   [ -f "$dictionary" ] && set -- -dict="$dictionary" "$@"
-  "$program" ${length:+-max_len="$length"} -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -entropic=0 "$@" \
+  "$program" ${length:+-max_len="$length"} -timeout=100 -rss_limit_mb=2048 -print_final_stats=1 -entropic=0 "$@" \
     -artifact_prefix="build/fuzz-crashes/$target-" "build/fuzz-corpus/$target" "tests/fuzz/corpus/$target" \
     >"build/logs/fuzz-$target.log" 2>&1
 }
