@@ -121,7 +121,7 @@ endfunction()
 # vitrine_fuzz(NAME DEPS a b): tests/fuzz/NAME_fuzz.cpp defines LLVMFuzzerTestOneInput. With fuzzers on it becomes a
 # libFuzzer binary; in every other build the same file runs over its corpus (tests/fuzz/corpus/NAME) as a plain test.
 function(vitrine_fuzz name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "MAX_LEN" "DEPS;LIBS" ${ARGN})
   if(VITRINE_BUILD_FUZZERS)
     add_executable(${name}_fuzz ${name}_fuzz.cpp)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)

@@ -42,6 +42,7 @@ base::Result<Json> parse_json(std::string_view text, std::string_view what) {
     if (deep) return too_deep(what);
     return value;
   } catch (const Json::exception& error) {
+    if (deep) return too_deep(what);
     return base::usage_error(fmt::format("{}: is not JSON (byte {})", what, [&error] {
       const auto* parse_error = dynamic_cast<const Json::parse_error*>(&error);
       return parse_error != nullptr ? parse_error->byte : 0;

@@ -1,20 +1,29 @@
 //! The engine as chat templates expect it.
 
+use std::sync::OnceLock;
+
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior};
 
 use super::{filters, guard, methods, python, tags, Limits};
 
-/// The engine charges this much of its recursion limit for one macro call.
-const MACRO_COST: usize = 4;
+/// A macro call takes this much of the engine's recursion limit: 4 for the call and 2 for its scopes. Each loop around it
+/// takes 1 more. The template itself takes less than one call.
+const MACRO_COST: usize = 6;
 
 /// An environment without templates.
 pub fn new(limits: &Limits) -> Environment<'static> {
+    static BASE: OnceLock<Environment<'static>> = OnceLock::new();
+    let mut environment = BASE.get_or_init(without_limits).clone(); // shares its filters, tests and functions
+    environment.set_fuel(Some(limits.steps));
+    environment.set_recursion_limit(limits.depth.saturating_add(1).saturating_mul(MACRO_COST));
+    environment
+}
+
+fn without_limits() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_syntax(syntax());
-    environment.set_fuel(Some(limits.steps));
-    environment.set_recursion_limit(limits.depth.saturating_mul(MACRO_COST));
     environment.set_undefined_behavior(UndefinedBehavior::Lenient);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_formatter(print);

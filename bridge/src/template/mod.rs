@@ -86,15 +86,20 @@ impl Template {
         }
         let prepared = source::prepare(source)
             .map_err(|message| Failure::new(FailureKind::Syntax, message))?;
-        with_large_stack(|| {
-            let mut environment = environment::new(&limits);
-            environment
-                .add_template_owned(NAME, prepared)
-                .map_err(|error| failure(&error, FailureKind::Syntax))?;
-            Ok(Template {
-                environment,
-                limits,
-            })
+        if prepared.needs_large_stack {
+            return with_large_stack(|| Template::from_prepared(prepared.text, limits));
+        }
+        Template::from_prepared(prepared.text, limits)
+    }
+
+    fn from_prepared(text: String, limits: Limits) -> Result<Template, Failure> {
+        let mut environment = environment::new(&limits);
+        environment
+            .add_template_owned(NAME, text)
+            .map_err(|error| failure(&error, FailureKind::Syntax))?;
+        Ok(Template {
+            environment,
+            limits,
         })
     }
 
@@ -120,9 +125,17 @@ impl Template {
                 ),
             ));
         }
-        outcome.map_err(|error| failure(&error, FailureKind::Render))?;
+        outcome.map_err(|error| self.render_failure(&error))?;
         String::from_utf8(output.bytes)
             .map_err(|_| Failure::new(FailureKind::Render, "the rendered text is not UTF-8"))
+    }
+
+    fn render_failure(&self, error: &Error) -> Failure {
+        if error.kind() == ErrorKind::OutOfFuel && error.detail().is_none() {
+            let what = format!("rendering takes more than {} steps", self.limits.steps);
+            return at_line(error, FailureKind::Limit, &what);
+        }
+        failure(error, FailureKind::Render)
     }
 }
 
@@ -169,6 +182,10 @@ fn failure(error: &Error, kind: FailureKind) -> Failure {
         Some(detail) => detail.to_string(),
         None => error.kind().to_string(),
     };
+    at_line(error, kind, &what)
+}
+
+fn at_line(error: &Error, kind: FailureKind, what: &str) -> Failure {
     match error.line() {
         Some(line) => Failure::new(kind, format!("line {line}: {what}")),
         None => Failure::new(kind, what),

@@ -11,14 +11,27 @@ const MAX_TAG_TOKENS: usize = 4000;
 /// The compiler recurses over the branches of an `if`.
 const MAX_ELIFS: usize = 1000;
 
+/// Up to so many words and signs in a tag, and `elif` tags, any thread has the stack to compile the template.
+const SMALL_TAG_TOKENS: usize = 100;
+const SMALL_ELIFS: usize = 20;
+
+/// A template's text, ready for the compiler.
+pub struct Prepared {
+    /// The text.
+    pub text: String,
+    /// Whether the compiler may need more stack than a thread has.
+    pub needs_large_stack: bool,
+}
+
 /// Rewrites what the engine does not know or takes in another way than Jinja2, and adds the checks of `guard`; see
 /// [`tags::rewrite`]. Whitespace marks and line numbers stay as they are, and comments, strings and raw blocks are left
 /// alone. Fails with a message where a tag is too long.
-pub fn prepare(source: &str) -> Result<String, String> {
+pub fn prepare(source: &str) -> Result<Prepared, String> {
     let source = source.replace("\r\n", "\n").replace('\r', "\n"); // as Jinja2 does
     let mut prepared = String::with_capacity(source.len() * 2);
     let mut rest = source.as_str();
     let mut num_elifs = 0;
+    let mut most_tokens = 0;
     while let Some(start) = rest.find('{') {
         let (text, tail) = rest.split_at(start);
         prepared.push_str(text);
@@ -28,7 +41,9 @@ pub fn prepare(source: &str) -> Result<String, String> {
             prepared.push_str(tag);
             continue;
         }
-        if tags::tokens(tag).nth(MAX_TAG_TOKENS).is_some() {
+        let num_tokens = tags::tokens(tag).take(1 + MAX_TAG_TOKENS).count();
+        most_tokens = most_tokens.max(num_tokens);
+        if num_tokens > MAX_TAG_TOKENS {
             let line = 1 + prepared.matches('\n').count();
             return Err(format!(
                 "line {line}: a tag has more than {MAX_TAG_TOKENS} words and signs"
@@ -47,7 +62,10 @@ pub fn prepare(source: &str) -> Result<String, String> {
         return Err(format!("the template has more than {MAX_ELIFS} elif tags"));
     }
     prepared.push_str(rest);
-    Ok(prepared)
+    Ok(Prepared {
+        text: prepared,
+        needs_large_stack: most_tokens > SMALL_TAG_TOKENS || num_elifs > SMALL_ELIFS,
+    })
 }
 
 /// A block tag rewritten, and its first word. Other tags stay.
@@ -117,10 +135,10 @@ mod tests {
             "{{",
             "é{",
         ] {
-            assert_eq!(prepare(source).unwrap(), source);
+            assert_eq!(prepare(source).unwrap().text, source);
         }
         assert_eq!(
-            prepare("{{ '%}' }}{%- generation %}").unwrap(),
+            prepare("{{ '%}' }}{%- generation %}").unwrap().text,
             "{{ '%}' }}{%- with %}"
         );
     }
@@ -128,8 +146,7 @@ mod tests {
     #[test]
     fn what_would_exhaust_the_compilers_stack_is_refused() {
         assert!(prepare(&format!("\n{{{{ {} }}}}", "- ".repeat(5000)))
-            .unwrap_err()
-            .starts_with("line 2: "));
+            .is_err_and(|message| message.starts_with("line 2: ")));
         assert!(prepare(&"{% elif x %}".repeat(1001)).is_err());
         assert!(prepare(&"{% elif x %}".repeat(1000)).is_ok());
     }
