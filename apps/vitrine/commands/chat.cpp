@@ -25,8 +25,8 @@ constexpr const char* kDefaultModel = "smollm2-135m-instruct";
 // the same.
 constexpr std::size_t kChunkTokens = 128;
 
-// A small model that always takes its most probable token soon repeats itself. One answer that can be had again is worth
-// that, a conversation is not.
+// A small model that always takes its most probable token soon repeats itself. One answer that can be had again is
+// worth that, a conversation is not.
 void loosen(sampling::SamplingParams& params) {
   params.temperature = 0.7F;
   params.min_p = 0.1F;
