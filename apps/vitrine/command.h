@@ -4,11 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "vitrine/parser.h"
 #include "vitrine/terminal.h"
-
-namespace CLI {
-class App;
-}
 
 namespace vitrine::cli {
 
@@ -38,7 +35,7 @@ class Command {
   virtual int run(Context& context) = 0;
 };
 
-using MakeCommand = std::unique_ptr<Command> (*)(CLI::App& app);
+using MakeCommand = std::unique_ptr<Command> (*)(const Parser& parser);
 
 // A row of the command table.
 struct CommandEntry {

@@ -1,21 +1,21 @@
 #include "vitrine/generation_flags.h"
-
-#include <CLI/CLI.hpp>
+#include "vitrine/parser.h"
 
 namespace vitrine::cli {
 
-void add_generation_flags(CLI::App& app, GenerationFlags& flags) {
+void add_generation_flags(const Parser& parser, GenerationFlags& flags) {
   const std::string limit =
       flags.max_tokens ? std::to_string(*flags.max_tokens) : "until the model ends it or the context is full";
-  app.add_option("-n,--max-tokens", flags.max_tokens,
-                 "Most tokens of the answer (default: " + limit + "); 0 only reads the prompt")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--stop", flags.stops, "A text that ends the answer; may be repeated");
-  app.add_flag("--ignore-eos", flags.ignore_eos, "Go on after the model's end token");
-  app.add_option("--json-schema", flags.json_schema, "Refused so far: answers can't be held to a schema yet");
-  app.add_flag("--stats", flags.stats, "Times and memory after an answer");
-  app.add_flag("--strict", flags.strict, "Warnings are errors");
-  add_sampling_flags(app, flags.sampling);
+  parser
+      .add("-n,--max-tokens", flags.max_tokens,
+           "Most tokens of the answer (default: " + limit + "); 0 only reads the prompt")
+      .not_negative();
+  parser.add("--stop", flags.stops, "A text that ends the answer; may be repeated");
+  parser.add_switch("--ignore-eos", flags.ignore_eos, "Go on after the model's end token");
+  parser.add("--json-schema", flags.json_schema, "Refused so far: answers can't be held to a schema yet");
+  parser.add_switch("--stats", flags.stats, "Times and memory after an answer");
+  parser.add_switch("--strict", flags.strict, "Warnings are errors");
+  add_sampling_flags(parser, flags.sampling);
 }
 
 AnswerOptions GenerationFlags::options() const {

@@ -6,11 +6,8 @@
 #include <vector>
 
 #include "vitrine/answer.h"
+#include "vitrine/parser.h"
 #include "vitrine/sampling_flags.h"
-
-namespace CLI {
-class App;
-}
 
 namespace vitrine::cli {
 
@@ -27,6 +24,6 @@ struct GenerationFlags {
   // Throws base::Exception (kUsage).
   AnswerOptions options() const;
 };
-void add_generation_flags(CLI::App& app, GenerationFlags& flags);
+void add_generation_flags(const Parser& parser, GenerationFlags& flags);
 
 }  // namespace vitrine::cli

@@ -117,7 +117,7 @@ Program::Program() : app_(std::string(kAbout), "vitrine") {
     CLI::App* command = app_.add_subcommand(std::string(entry.name), std::string(entry.help));
     command->group(std::string(entry.group));
     command->footer(fmt::format("Examples:\n  {}\n  {}", entry.first_example, entry.second_example));
-    commands_.push_back(entry.make(*command));
+    commands_.push_back(entry.make(Parser(*command)));
     add_common(*command, flags_);
   }
 }

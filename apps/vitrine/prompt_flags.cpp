@@ -7,12 +7,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "base/mapped_file.h"
 #include "chat/messages.h"
 #include "vitrine/conversation.h"
 #include "vitrine/model_or_prompt.h"
+#include "vitrine/parser.h"
 #include "vitrine/text_input.h"
 
 namespace vitrine::cli {
@@ -86,18 +86,18 @@ std::string join_plain(const PromptFlags& flags, const std::string& text) {
 
 }  // namespace
 
-void add_prompt_flags(CLI::App& app, PromptFlags& flags) {
-  app.add_option("words", flags.words, "MODEL and PROMPT; piped text is the prompt where none is given")
-      ->expected(0, 2);
-  app.add_option("-m,--model,--model-path", flags.model, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]");
-  app.add_option("-p,--prompt", flags.prompt, "The prompt");
-  app.add_option("--ids", flags.ids, "The prompt as token ids, such as 1,2,3; needs no tokenizer");
-  app.add_flag("--chat", flags.chat, "Put the prompt into the model's chat template");
-  app.add_option("--system", flags.system, "With --chat: the system message");
-  app.add_option("--examples", flags.examples,
-                 "A file with an example a line, {\"user\": ..., \"assistant\": ...}, to put before the prompt");
-  app.add_option("--chat-template", flags.chat_template, "With --chat: a Jinja file instead of the model's own");
-  app.add_flag("--no-parse-special", flags.no_parse_special, "Special tokens written in the prompt stay plain text");
+void add_prompt_flags(const Parser& parser, PromptFlags& flags) {
+  parser.add("words", flags.words, "MODEL and PROMPT; piped text is the prompt where none is given").words(0, 2);
+  parser.add("-m,--model,--model-path", flags.model, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]");
+  parser.add("-p,--prompt", flags.prompt, "The prompt");
+  parser.add("--ids", flags.ids, "The prompt as token ids, such as 1,2,3; needs no tokenizer");
+  parser.add_switch("--chat", flags.chat, "Put the prompt into the model's chat template");
+  parser.add("--system", flags.system, "With --chat: the system message");
+  parser.add("--examples", flags.examples,
+             "A file with an example a line, {\"user\": ..., \"assistant\": ...}, to put before the prompt");
+  parser.add("--chat-template", flags.chat_template, "With --chat: a Jinja file instead of the model's own");
+  parser.add_switch("--no-parse-special", flags.no_parse_special,
+                    "Special tokens written in the prompt stay plain text");
 }
 
 GivenPrompt take_prompt(const PromptFlags& flags, const Models& models) {

@@ -7,11 +7,8 @@
 #include "base/token_id.h"
 #include "trace/timeline.h"
 #include "vitrine/models.h"
+#include "vitrine/parser.h"
 #include "vitrine/runtime.h"
-
-namespace CLI {
-class App;
-}
 
 namespace vitrine::cli {
 
@@ -27,7 +24,7 @@ struct PromptFlags {
   std::string chat_template;  // a file
   bool no_parse_special = false;
 };
-void add_prompt_flags(CLI::App& app, PromptFlags& flags);
+void add_prompt_flags(const Parser& parser, PromptFlags& flags);
 
 // The model's name and the text of the prompt (empty with --ids), read from stdin where it is piped and none is given.
 // Throws base::Exception (kUsage) where one is missing or flags contradict each other.

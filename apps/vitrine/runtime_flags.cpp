@@ -1,4 +1,5 @@
 #include "vitrine/runtime_flags.h"
+#include "vitrine/parser.h"
 
 #include <algorithm>
 #include <array>
@@ -7,46 +8,49 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 namespace vitrine::cli {
 
 using base::ErrorKind;
 
-void add_runtime_flags(CLI::App& app, RuntimeFlags& flags) {
+void add_runtime_flags(const Parser& parser, RuntimeFlags& flags) {
   constexpr const char* kGroup = "Running";
-  app.add_option("-c,--ctx,--ctx-size,--max-model-len", flags.context_length,
-                 "Context length in tokens (default: the model's own)")
-      ->check(CLI::PositiveNumber)
-      ->group(kGroup);
-  app.add_option("-t,--threads", flags.num_threads, "Threads (default: every CPU this process may use)")
-      ->check(CLI::Range(1, 1024))
-      ->group(kGroup);
-  app.add_option("--kv-type", flags.kv_type, "Type of the KV cache: f16 (default), bf16, f32 or q8_0")->group(kGroup);
-  app.add_option("--kv-memory", flags.kv_memory, "Memory of the KV cache, such as 4GiB")->group(kGroup);
-  app.add_option("--chunk", flags.max_chunk_tokens,
-                 fmt::format("Most prompt tokens in one step (default {})", flags.max_chunk_tokens))
-      ->check(CLI::Range(1, 65536))
-      ->group(kGroup);
-  app.add_flag("--reference", flags.reference, "Compute everything in plain float32")->group(kGroup);
-  app.add_option_function<int>(
-         "--tensor-parallel-size",
-         [](int size) {
-           if (size != 1) {
-             throw base::Exception(ErrorKind::kUsage,
-                                   "--tensor-parallel-size: only 1 so far; one process runs one model");
-           }
-         },
-         "1: the only value so far")
-      ->group(kGroup);
-  app.add_option_function<std::string>(
-         "--gpu-memory-utilization",
-         [](const std::string&) {
-           throw base::Exception(ErrorKind::kUsage,
-                                 "--gpu-memory-utilization: there is no GPU here; use --kv-memory 4GiB");
-         },
-         "Refused: use --kv-memory")
-      ->group("");
+  parser
+      .add("-c,--ctx,--ctx-size,--max-model-len", flags.context_length,
+           "Context length in tokens (default: the model's own)")
+      .positive()
+      .group(kGroup);
+  parser.add("-t,--threads", flags.num_threads, "Threads (default: every CPU this process may use)")
+      .between(1, 1024)
+      .group(kGroup);
+  parser.add("--kv-type", flags.kv_type, "Type of the KV cache: f16 (default), bf16, f32 or q8_0").group(kGroup);
+  parser.add("--kv-memory", flags.kv_memory, "Memory of the KV cache, such as 4GiB").group(kGroup);
+  parser
+      .add("--chunk", flags.max_chunk_tokens,
+           fmt::format("Most prompt tokens in one step (default {})", flags.max_chunk_tokens))
+      .between(1, 65536)
+      .group(kGroup);
+  parser.add_switch("--reference", flags.reference, "Compute everything in plain float32").group(kGroup);
+  parser
+      .add_function(
+          "--tensor-parallel-size",
+          [](const std::string& size) {
+            if (size != "1") {
+              throw base::Exception(ErrorKind::kUsage,
+                                    "--tensor-parallel-size: only 1 so far; one process runs one model");
+            }
+          },
+          "1: the only value so far")
+      .group(kGroup);
+  parser
+      .add_function(
+          "--gpu-memory-utilization",
+          [](const std::string&) {
+            throw base::Exception(ErrorKind::kUsage,
+                                  "--gpu-memory-utilization: there is no GPU here; use --kv-memory 4GiB");
+          },
+          "Refused: use --kv-memory")
+      .group("");
 }
 
 base::Result<std::size_t> parse_bytes(const std::string& text, const std::string& flag) {

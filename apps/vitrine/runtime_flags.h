@@ -4,10 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-
-namespace CLI {
-class App;
-}
+#include "vitrine/parser.h"
 
 namespace vitrine::cli {
 
@@ -20,7 +17,7 @@ struct RuntimeFlags {
   std::size_t max_chunk_tokens = 512;
   bool reference = false;  // everything in plain float32
 };
-void add_runtime_flags(CLI::App& app, RuntimeFlags& flags);
+void add_runtime_flags(const Parser& parser, RuntimeFlags& flags);
 
 // "512MiB", "4G", "1000000": bytes. Fails with kUsage.
 base::Result<std::size_t> parse_bytes(const std::string& text, const std::string& flag);

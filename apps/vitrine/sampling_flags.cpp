@@ -1,9 +1,9 @@
 #include "vitrine/sampling_flags.h"
+#include "vitrine/parser.h"
 
 #include <charconv>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "sampling/parameter_table.h"
 
@@ -38,21 +38,22 @@ std::pair<TokenId, float> parse_bias(const std::string& text) {
 
 }  // namespace
 
-void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
+void add_sampling_flags(const Parser& parser, SamplingFlags& flags) {
   for (const sampling::ParameterRow& row : sampling::parameter_rows()) {
     const auto set = [&flags, &row](const std::string& text) {
       sampling::set_parameter(flags.params, row, text).value_or_throw();
       flags.chooses = flags.chooses || !only_reports(row);
     };
     if (row.is_flag()) {
-      app.add_flag_callback(
-             row.flags(), [set] { set("true"); }, help_of(row))
-          ->group(kGroup);
+      parser
+          .add_switch(
+              row.flags(), [set] { set("true"); }, help_of(row))
+          .group(kGroup);
     } else {
-      app.add_option_function<std::string>(row.flags(), set, help_of(row))->type_name("N")->group(kGroup);
+      parser.add_function(row.flags(), set, help_of(row)).type_name("N").group(kGroup);
     }
   }
-  app.add_option("--logit-bias", flags.logit_bias, "ID=BIAS added to a token's logit; may be repeated")->group(kGroup);
+  parser.add("--logit-bias", flags.logit_bias, "ID=BIAS added to a token's logit; may be repeated").group(kGroup);
 }
 
 sampling::SamplingParams SamplingFlags::parsed() const {

@@ -4,10 +4,7 @@
 #include <vector>
 
 #include "sampling/sampling_params.h"
-
-namespace CLI {
-class App;
-}
+#include "vitrine/parser.h"
 
 namespace vitrine::cli {
 
@@ -22,6 +19,6 @@ struct SamplingFlags {
   // that an answer can be had again; with one, the table's defaults hold for all others. Throws (kUsage).
   sampling::SamplingParams parsed() const;
 };
-void add_sampling_flags(CLI::App& app, SamplingFlags& flags);
+void add_sampling_flags(const Parser& parser, SamplingFlags& flags);
 
 }  // namespace vitrine::cli

@@ -158,5 +158,20 @@ TEST_F(ProgramTest, BrokenGgufFilesAreRefusedInOneLineAndAtOnce) {
   count_cases("gguf_malformed through show", cases.size());
 }
 
+TEST_F(ProgramTest, ANumberOutOfRangeIsRefusedWithTheRange) {
+  struct Case {
+    std::vector<std::string> words;
+    std::string error;
+  };
+  for (const Case& wrong : {Case{{"run", "m", "--ctx", "0"}, "--ctx: 0 is not an integer of 1 or more"},
+                            Case{{"run", "m", "--ctx", "-3"}, "--ctx: -3 is not an integer of 1 or more"},
+                            Case{{"run", "m", "-n", "1.5"}, "--max-tokens: 1.5 is not an integer of 0 or more"},
+                            Case{{"run", "m", "-t", "1025"}, "--threads: 1025 is not an integer of 1 to 1024"}}) {
+    const RunResult result = run_vitrine(wrong.words);
+    EXPECT_EQ(result.exit_code, 64);
+    EXPECT_THAT(result.err, ::testing::HasSubstr(wrong.error));
+  }
+}
+
 }  // namespace
 }  // namespace vitrine::testing

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "base/thread_pool.h"
 #include "models/registry.h"
@@ -17,6 +16,7 @@
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 #include "vitrine/runtime.h"
 
 namespace vitrine::cli {
@@ -42,25 +42,25 @@ nlohmann::ordered_json machine_json(const backends::cpu::CpuBackend& backend) {
 // `vitrine bench model`: a model alone, like llama-bench and llama-batched-bench.
 class BenchModel {
  public:
-  explicit BenchModel(CLI::App& app) {
-    app.add_option("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]")->required();
-    app.add_option("-p,--prompt-tokens", prompt_tokens_, "Prompt lengths to measure; 0 for none")
-        ->delimiter(',')
-        ->capture_default_str();
-    app.add_option("-n,--generated-tokens", generated_tokens_, "Numbers of generated tokens to measure; 0 for none")
-        ->delimiter(',')
-        ->capture_default_str();
-    app.add_option("--depth", depths_, "Tokens that every sequence holds before")
-        ->delimiter(',')
-        ->capture_default_str();
-    app.add_option("--batch", batches_, "Sequences that run together")
-        ->delimiter(',')
-        ->check(CLI::PositiveNumber)
-        ->capture_default_str();
-    app.add_option("-r,--runs", num_runs_, "Runs of each case, after one that is not counted")
-        ->check(CLI::Range(1, 1000))
-        ->capture_default_str();
-    add_runtime_flags(app, flags_);
+  explicit BenchModel(const Parser& parser) {
+    parser.add("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]").required();
+    parser.add("-p,--prompt-tokens", prompt_tokens_, "Prompt lengths to measure; 0 for none")
+        .not_negative()
+        .with_commas()
+        .shows_default();
+    parser.add("-n,--generated-tokens", generated_tokens_, "Numbers of generated tokens to measure; 0 for none")
+        .not_negative()
+        .with_commas()
+        .shows_default();
+    parser.add("--depth", depths_, "Tokens that every sequence holds before")
+        .not_negative()
+        .with_commas()
+        .shows_default();
+    parser.add("--batch", batches_, "Sequences that run together").with_commas().positive().shows_default();
+    parser.add("-r,--runs", num_runs_, "Runs of each case, after one that is not counted")
+        .between(1, 1000)
+        .shows_default();
+    add_runtime_flags(parser, flags_);
   }
 
   int run(Context& context) {
@@ -195,9 +195,8 @@ class BenchModel {
 // `vitrine bench machine`: what the CPUs of this process are and how fast they read memory.
 class BenchMachine {
  public:
-  explicit BenchMachine(CLI::App& app) {
-    app.add_option("-t,--threads", num_threads_, "Threads (default: every CPU this process may use)")
-        ->check(CLI::Range(1, 1024));
+  explicit BenchMachine(const Parser& parser) {
+    parser.add("-t,--threads", num_threads_, "Threads (default: every CPU this process may use)").between(1, 1024);
   }
 
   int run(Context& context) {
@@ -247,29 +246,25 @@ class BenchMachine {
 
 class BenchCommand final : public Command {
  public:
-  explicit BenchCommand(CLI::App& app)
-      : model_app_(*app.add_subcommand("model", "Prefill and decode speed of a model")),
-        machine_app_(*app.add_subcommand("machine", "What this machine has and how fast it reads memory")),
-        model_(model_app_),
-        machine_(machine_app_) {
-    app.require_subcommand(1);
-    for (CLI::App* command : {&model_app_, &machine_app_})
-      command->fallthrough();  // the common flags are the parent's
-  }
+  explicit BenchCommand(const Parser& parser)
+      : model_parser_(parser.add_command("model", "Prefill and decode speed of a model")),
+        machine_parser_(parser.add_command("machine", "What this machine has and how fast it reads memory")),
+        model_(model_parser_),
+        machine_(machine_parser_) {}
 
-  int run(Context& context) override { return model_app_.parsed() ? model_.run(context) : machine_.run(context); }
+  int run(Context& context) override { return model_parser_.was_given() ? model_.run(context) : machine_.run(context); }
 
  private:
-  CLI::App& model_app_;
-  CLI::App& machine_app_;
+  Parser model_parser_;
+  Parser machine_parser_;
   BenchModel model_;
   BenchMachine machine_;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_bench(CLI::App& app) {
-  return std::make_unique<BenchCommand>(app);
+std::unique_ptr<Command> make_bench(const Parser& parser) {
+  return std::make_unique<BenchCommand>(parser);
 }
 
 }  // namespace vitrine::cli

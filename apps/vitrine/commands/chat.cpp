@@ -3,7 +3,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "vitrine/chat_session.h"
 #include "vitrine/commands/commands.h"
@@ -11,6 +10,7 @@
 #include "vitrine/generation_flags.h"
 #include "vitrine/model_or_prompt.h"
 #include "vitrine/models.h"
+#include "vitrine/parser.h"
 #include "vitrine/runtime.h"
 #include "vitrine/stream_answer.h"
 #include "vitrine/text_input.h"
@@ -38,21 +38,20 @@ void loosen(sampling::SamplingParams& params) {
 
 class ChatCommand final : public Command {
  public:
-  explicit ChatCommand(CLI::App& app) {
-    app.add_option("words", words_, "MODEL and PROMPT; without a prompt on a terminal, a conversation")->expected(0, 2);
-    app.add_option("-m,--model,--model-path", model_,
-                   fmt::format("A catalog name, a file or folder, or hf:ORG/REPO[:FILE] (default {})", kDefaultModel));
-    app.add_option("-p,--prompt", prompt_, "The prompt");
-    app.add_option("--system", conversation_options_.system, "The system message");
-    app.add_option("--examples", conversation_options_.examples,
-                   "A file with an example a line, {\"user\": ..., \"assistant\": ...}, to put before the prompt");
-    app.add_option("--chat-template", conversation_options_.chat_template, "A Jinja file instead of the model's own");
+  explicit ChatCommand(const Parser& parser) {
+    parser.add("words", words_, "MODEL and PROMPT; without a prompt on a terminal, a conversation").words(0, 2);
+    parser.add("-m,--model,--model-path", model_,
+               fmt::format("A catalog name, a file or folder, or hf:ORG/REPO[:FILE] (default {})", kDefaultModel));
+    parser.add("-p,--prompt", prompt_, "The prompt");
+    parser.add("--system", conversation_options_.system, "The system message");
+    parser.add("--examples", conversation_options_.examples,
+               "A file with an example a line, {\"user\": ..., \"assistant\": ...}, to put before the prompt");
+    parser.add("--chat-template", conversation_options_.chat_template, "A Jinja file instead of the model's own");
     runtime_flags_.max_chunk_tokens = kChunkTokens;
-    add_runtime_flags(app, runtime_flags_);
-    add_generation_flags(app, generation_flags_);
-    app.get_option("--temperature")
-        ->description(app.get_option("--temperature")->get_description() +
-                      "; a conversation without any of these flags has --temperature 0.7 --min-p 0.1");
+    add_runtime_flags(parser, runtime_flags_);
+    add_generation_flags(parser, generation_flags_);
+    parser.find("--temperature")
+        .append_help("; a conversation without any of these flags has --temperature 0.7 --min-p 0.1");
   }
 
   int run(Context& context) override {
@@ -94,8 +93,8 @@ class ChatCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_chat(CLI::App& app) {
-  return std::make_unique<ChatCommand>(app);
+std::unique_ptr<Command> make_chat(const Parser& parser) {
+  return std::make_unique<ChatCommand>(parser);
 }
 
 }  // namespace vitrine::cli

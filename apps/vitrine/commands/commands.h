@@ -7,18 +7,18 @@
 // One maker per file of this folder; command_table.cpp gives each its row.
 namespace vitrine::cli {
 
-std::unique_ptr<Command> make_run(CLI::App& app);
-std::unique_ptr<Command> make_chat(CLI::App& app);
-std::unique_ptr<Command> make_trace(CLI::App& app);
-std::unique_ptr<Command> make_pull(CLI::App& app);
-std::unique_ptr<Command> make_list(CLI::App& app);
-std::unique_ptr<Command> make_show(CLI::App& app);
-std::unique_ptr<Command> make_rm(CLI::App& app);
-std::unique_ptr<Command> make_template(CLI::App& app);
-std::unique_ptr<Command> make_tokenize(CLI::App& app);
-std::unique_ptr<Command> make_detokenize(CLI::App& app);
-std::unique_ptr<Command> make_count(CLI::App& app);
-std::unique_ptr<Command> make_bench(CLI::App& app);
-std::unique_ptr<Command> make_completion(CLI::App& app);
+std::unique_ptr<Command> make_run(const Parser& parser);
+std::unique_ptr<Command> make_chat(const Parser& parser);
+std::unique_ptr<Command> make_trace(const Parser& parser);
+std::unique_ptr<Command> make_pull(const Parser& parser);
+std::unique_ptr<Command> make_list(const Parser& parser);
+std::unique_ptr<Command> make_show(const Parser& parser);
+std::unique_ptr<Command> make_rm(const Parser& parser);
+std::unique_ptr<Command> make_template(const Parser& parser);
+std::unique_ptr<Command> make_tokenize(const Parser& parser);
+std::unique_ptr<Command> make_detokenize(const Parser& parser);
+std::unique_ptr<Command> make_count(const Parser& parser);
+std::unique_ptr<Command> make_bench(const Parser& parser);
+std::unique_ptr<Command> make_completion(const Parser& parser);
 
 }  // namespace vitrine::cli

@@ -158,8 +158,8 @@ std::string fish_script(const CLI::App& program) {
 
 class CompletionCommand final : public Command {
  public:
-  explicit CompletionCommand(CLI::App& app) {
-    app.add_option("shell", shell_, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  explicit CompletionCommand(const Parser& parser) {
+    parser.add("shell", shell_, "bash, zsh or fish").required().one_of({"bash", "zsh", "fish"});
   }
 
   int run(Context& context) override {
@@ -174,8 +174,8 @@ class CompletionCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_completion(CLI::App& app) {
-  return std::make_unique<CompletionCommand>(app);
+std::unique_ptr<Command> make_completion(const Parser& parser) {
+  return std::make_unique<CompletionCommand>(parser);
 }
 
 }  // namespace vitrine::cli

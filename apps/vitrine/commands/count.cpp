@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "base/mapped_file.h"
 #include "tools/open_model.h"
@@ -9,6 +8,7 @@
 #include "vitrine/model_or_prompt.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 #include "vitrine/text_input.h"
 
 namespace vitrine::cli {
@@ -24,13 +24,13 @@ struct CountRow {
 
 class CountCommand final : public Command {
  public:
-  explicit CountCommand(CLI::App& app) {
-    app.add_option("words", words_, "One or more models, then the text; what is piped in where none is given");
-    app.add_option("-m,--model", models_, "A model (may be repeated)");
-    app.add_option("-p,--prompt", text_, "The text");
-    app.add_option("--file", file_, "Count the text of this file");
-    app.add_flag("--no-parse-special", no_parse_special_, "Special tokens written in the text stay plain text");
-    app.add_flag("--add-special", add_special_, "Count the tokens that the model asks for around the text too");
+  explicit CountCommand(const Parser& parser) {
+    parser.add("words", words_, "One or more models, then the text; what is piped in where none is given");
+    parser.add("-m,--model", models_, "A model (may be repeated)");
+    parser.add("-p,--prompt", text_, "The text");
+    parser.add("--file", file_, "Count the text of this file");
+    parser.add_switch("--no-parse-special", no_parse_special_, "Special tokens written in the text stay plain text");
+    parser.add_switch("--add-special", add_special_, "Count the tokens that the model asks for around the text too");
   }
 
   int run(Context& context) override {
@@ -112,8 +112,8 @@ class CountCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_count(CLI::App& app) {
-  return std::make_unique<CountCommand>(app);
+std::unique_ptr<Command> make_count(const Parser& parser) {
+  return std::make_unique<CountCommand>(parser);
 }
 
 }  // namespace vitrine::cli

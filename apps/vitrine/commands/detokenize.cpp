@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/open_model.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 #include "vitrine/text_input.h"
 
 namespace vitrine::cli {
@@ -25,11 +25,11 @@ std::string complaint_about(const std::vector<TokenId>& ids, const Tokenizer& to
 
 class DetokenizeCommand final : public Command {
  public:
-  explicit DetokenizeCommand(CLI::App& app) {
-    app.add_option("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]")->required();
-    app.add_option("ids", ids_, "Token ids such as 1,2,3; what is piped in where none are given");
-    app.add_flag("--jsonl", jsonl_, "Read an array of ids a line, print a JSON string a line");
-    app.add_flag("--skip-special", skip_special_, "Leave special tokens out of the text");
+  explicit DetokenizeCommand(const Parser& parser) {
+    parser.add("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]").required();
+    parser.add("ids", ids_, "Token ids such as 1,2,3; what is piped in where none are given");
+    parser.add_switch("--jsonl", jsonl_, "Read an array of ids a line, print a JSON string a line");
+    parser.add_switch("--skip-special", skip_special_, "Leave special tokens out of the text");
   }
 
   int run(Context& context) override {
@@ -81,8 +81,8 @@ class DetokenizeCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_detokenize(CLI::App& app) {
-  return std::make_unique<DetokenizeCommand>(app);
+std::unique_ptr<Command> make_detokenize(const Parser& parser) {
+  return std::make_unique<DetokenizeCommand>(parser);
 }
 
 }  // namespace vitrine::cli

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/hub/files.h"
 #include "vitrine/commands/commands.h"
@@ -18,7 +17,7 @@ std::string format_date(std::int64_t unix_s) {
 
 class ListCommand final : public Command {
  public:
-  explicit ListCommand(CLI::App& /*app*/) {}
+  explicit ListCommand(const Parser& /*parser*/) {}
 
   int run(Context& context) override {
     const Models models;
@@ -52,8 +51,8 @@ class ListCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_list(CLI::App& app) {
-  return std::make_unique<ListCommand>(app);
+std::unique_ptr<Command> make_list(const Parser& parser) {
+  return std::make_unique<ListCommand>(parser);
 }
 
 }  // namespace vitrine::cli

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/hub/files.h"
 #include "tools/machine.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 
 namespace vitrine::cli {
 namespace {
@@ -22,10 +22,10 @@ std::string format_count(std::uint64_t count) {
 
 class PullCommand final : public Command {
  public:
-  explicit PullCommand(CLI::App& app) {
-    app.add_option("model", model_,
-                   "A catalog name, hf:ORG/REPO[:FILE], a file or a folder; without it the catalog is listed");
-    app.add_option("--name", name_, "Store it under this name");
+  explicit PullCommand(const Parser& parser) {
+    parser.add("model", model_,
+               "A catalog name, hf:ORG/REPO[:FILE], a file or a folder; without it the catalog is listed");
+    parser.add("--name", name_, "Store it under this name");
   }
 
   int run(Context& context) override {
@@ -74,8 +74,8 @@ class PullCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_pull(CLI::App& app) {
-  return std::make_unique<PullCommand>(app);
+std::unique_ptr<Command> make_pull(const Parser& parser) {
+  return std::make_unique<PullCommand>(parser);
 }
 
 }  // namespace vitrine::cli

@@ -1,13 +1,13 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/hub/files.h"
 #include "tools/hub/lock_file.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 #include "vitrine/progress.h"
 
 namespace vitrine::cli {
@@ -15,7 +15,9 @@ namespace {
 
 class RmCommand final : public Command {
  public:
-  explicit RmCommand(CLI::App& app) { app.add_option("model", model_, "A name that `vitrine list` shows")->required(); }
+  explicit RmCommand(const Parser& parser) {
+    parser.add("model", model_, "A name that `vitrine list` shows").required();
+  }
 
   int run(Context& context) override {
     const Models models;
@@ -55,8 +57,8 @@ class RmCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_rm(CLI::App& app) {
-  return std::make_unique<RmCommand>(app);
+std::unique_ptr<Command> make_rm(const Parser& parser) {
+  return std::make_unique<RmCommand>(parser);
 }
 
 }  // namespace vitrine::cli

@@ -1,7 +1,5 @@
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include "vitrine/commands/commands.h"
 #include "vitrine/opened_prompt.h"
 #include "vitrine/stream_answer.h"
@@ -11,10 +9,10 @@ namespace {
 
 class RunCommand final : public Command {
  public:
-  explicit RunCommand(CLI::App& app) {
-    add_prompt_flags(app, flags_.prompt);
-    add_runtime_flags(app, flags_.runtime);
-    add_generation_flags(app, flags_.generation);
+  explicit RunCommand(const Parser& parser) {
+    add_prompt_flags(parser, flags_.prompt);
+    add_runtime_flags(parser, flags_.runtime);
+    add_generation_flags(parser, flags_.generation);
   }
 
   int run(Context& context) override {
@@ -30,8 +28,8 @@ class RunCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_run(CLI::App& app) {
-  return std::make_unique<RunCommand>(app);
+std::unique_ptr<Command> make_run(const Parser& parser) {
+  return std::make_unique<RunCommand>(parser);
 }
 
 }  // namespace vitrine::cli

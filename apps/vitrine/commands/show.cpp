@@ -1,11 +1,11 @@
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/hub/files.h"
 #include "tools/open_model.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 
 namespace vitrine::cli {
 namespace {
@@ -76,9 +76,9 @@ Json model_json(const tools::ModelBundle& model) {
 
 class ShowCommand final : public Command {
  public:
-  explicit ShowCommand(CLI::App& app) {
-    app.add_option("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]")->required();
-    app.add_flag("--template", wants_template_, "Print the chat template and nothing else");
+  explicit ShowCommand(const Parser& parser) {
+    parser.add("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]").required();
+    parser.add_switch("--template", wants_template_, "Print the chat template and nothing else");
   }
 
   int run(Context& context) override {
@@ -163,8 +163,8 @@ class ShowCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_show(CLI::App& app) {
-  return std::make_unique<ShowCommand>(app);
+std::unique_ptr<Command> make_show(const Parser& parser) {
+  return std::make_unique<ShowCommand>(parser);
 }
 
 }  // namespace vitrine::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include "chat/chat_template.h"
 #include "chat/json_text.h"
@@ -11,6 +10,7 @@
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 
 namespace vitrine::cli {
 namespace {
@@ -67,15 +67,15 @@ PromptSource open_source(const std::string& word) {
 
 class TemplateCommand final : public Command {
  public:
-  explicit TemplateCommand(CLI::App& app) {
-    app.add_option("model", model_, "A model, a Jinja file or a tokenizer_config.json")->required();
-    app.add_option("--messages", messages_, "A JSON file: an array of {\"role\": ..., \"content\": ...}")->required();
-    app.add_option("--tools", tools_, "A JSON file: an array of tools");
-    app.add_option("--options", options_, "A JSON file: an object of template variables");
-    app.add_option("--special-tokens", special_tokens_, "A JSON file: an object such as {\"bos_token\": \"<s>\"}");
-    app.add_option("--now", now_, "The time that strftime_now prints, such as 2025-03-14T15:09:26");
-    app.add_flag("--no-generation-prompt", no_generation_prompt_, "Leave out the beginning of the answer");
-    app.add_flag("--ids", wants_ids_, "Print the token ids instead of the text");
+  explicit TemplateCommand(const Parser& parser) {
+    parser.add("model", model_, "A model, a Jinja file or a tokenizer_config.json").required();
+    parser.add("--messages", messages_, "A JSON file: an array of {\"role\": ..., \"content\": ...}").required();
+    parser.add("--tools", tools_, "A JSON file: an array of tools");
+    parser.add("--options", options_, "A JSON file: an object of template variables");
+    parser.add("--special-tokens", special_tokens_, "A JSON file: an object such as {\"bos_token\": \"<s>\"}");
+    parser.add("--now", now_, "The time that strftime_now prints, such as 2025-03-14T15:09:26");
+    parser.add_switch("--no-generation-prompt", no_generation_prompt_, "Leave out the beginning of the answer");
+    parser.add_switch("--ids", wants_ids_, "Print the token ids instead of the text");
   }
 
   int run(Context& context) override {
@@ -133,8 +133,8 @@ class TemplateCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_template(CLI::App& app) {
-  return std::make_unique<TemplateCommand>(app);
+std::unique_ptr<Command> make_template(const Parser& parser) {
+  return std::make_unique<TemplateCommand>(parser);
 }
 
 }  // namespace vitrine::cli

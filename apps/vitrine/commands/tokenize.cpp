@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/open_model.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 #include "vitrine/text_input.h"
 
 namespace vitrine::cli {
@@ -24,13 +24,13 @@ std::string to_hex(std::string_view bytes) {
 
 class TokenizeCommand final : public Command {
  public:
-  explicit TokenizeCommand(CLI::App& app) {
-    app.add_option("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]")->required();
-    app.add_option("text", text_, "The text; what is piped in where none is given");
-    app.add_flag("--ids", wants_ids_, "Print the ids alone, with commas between them");
-    app.add_flag("--jsonl", jsonl_, "Read a JSON string a line, print an array of ids a line");
-    app.add_flag("--no-parse-special", no_parse_special_, "Special tokens written in the text stay plain text");
-    app.add_flag("--add-special", add_special_, "Put the tokens around the text that the model asks for");
+  explicit TokenizeCommand(const Parser& parser) {
+    parser.add("model", model_, "A catalog name, a file or folder, or hf:ORG/REPO[:FILE]").required();
+    parser.add("text", text_, "The text; what is piped in where none is given");
+    parser.add_switch("--ids", wants_ids_, "Print the ids alone, with commas between them");
+    parser.add_switch("--jsonl", jsonl_, "Read a JSON string a line, print an array of ids a line");
+    parser.add_switch("--no-parse-special", no_parse_special_, "Special tokens written in the text stay plain text");
+    parser.add_switch("--add-special", add_special_, "Put the tokens around the text that the model asks for");
   }
 
   int run(Context& context) override {
@@ -110,8 +110,8 @@ class TokenizeCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_tokenize(CLI::App& app) {
-  return std::make_unique<TokenizeCommand>(app);
+std::unique_ptr<Command> make_tokenize(const Parser& parser) {
+  return std::make_unique<TokenizeCommand>(parser);
 }
 
 }  // namespace vitrine::cli

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "tools/hub/files.h"
 #include "tools/machine.h"
@@ -17,6 +16,7 @@
 #include "vitrine/interrupt.h"
 #include "vitrine/opened_prompt.h"
 #include "vitrine/output.h"
+#include "vitrine/parser.h"
 #include "vitrine/tensor_dump.h"
 
 namespace vitrine::cli {
@@ -83,13 +83,13 @@ Table timeline_table(const trace::Timeline& timeline) {
 
 class TraceCommand final : public Command {
  public:
-  explicit TraceCommand(CLI::App& app) {
-    add_prompt_flags(app, flags_.prompt);
-    app.add_option("--dump", dump_, "A folder for the values of every part, as .npy files");
-    app.add_option("--chrome", chrome_, "A file for chrome://tracing or Perfetto");
-    add_runtime_flags(app, flags_.runtime);
+  explicit TraceCommand(const Parser& parser) {
+    add_prompt_flags(parser, flags_.prompt);
+    parser.add("--dump", dump_, "A folder for the values of every part, as .npy files");
+    parser.add("--chrome", chrome_, "A file for chrome://tracing or Perfetto");
+    add_runtime_flags(parser, flags_.runtime);
     flags_.generation.max_tokens = 1;
-    add_generation_flags(app, flags_.generation);
+    add_generation_flags(parser, flags_.generation);
   }
 
   int run(Context& context) override {
@@ -136,8 +136,8 @@ class TraceCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_trace(CLI::App& app) {
-  return std::make_unique<TraceCommand>(app);
+std::unique_ptr<Command> make_trace(const Parser& parser) {
+  return std::make_unique<TraceCommand>(parser);
 }
 
 }  // namespace vitrine::cli
