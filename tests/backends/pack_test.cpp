@@ -12,7 +12,7 @@ namespace {
 class PackTest : public ::testing::TestWithParam<PackedLayout> {};
 
 std::vector<std::uint8_t> pack_first_tile(const PackedLayout& layout, const tensor::TensorView& view) {
-  std::vector<std::uint8_t> tile(view.shape[1] / layout.block_k * layout.block_bytes);
+  std::vector<std::uint8_t> tile(view.shape[1] / layout.block_k * layout.block_bytes());
   pack_tile(layout, view, 0, tile.data());
   return tile;
 }

@@ -240,7 +240,7 @@ void pack_rows(const PackedLayout& layout, const tensor::TensorView& weight, std
     const std::byte* row = weight.row(first_row + lane);
     for (std::size_t block_idx = 0; block_idx < num_blocks; ++block_idx) {
       put_row_block(layout, row_block(quant::load_block<Block>(row, block_idx)), lane,
-                    out + block_idx * layout.block_bytes);
+                    out + block_idx * layout.block_bytes());
     }
   }
 }
@@ -327,7 +327,7 @@ void pack_tile(const PackedLayout& layout, const tensor::TensorView& weight, std
 void unpack_tile(const PackedLayout& layout, const std::uint8_t* tile, std::size_t k, float* values) {
   for (std::size_t block_idx = 0; block_idx < k / layout.block_k; ++block_idx) {
     for (std::size_t lane = 0; lane < kTileRows; ++lane) {
-      unpack_block(layout, tile + block_idx * layout.block_bytes, lane,
+      unpack_block(layout, tile + block_idx * layout.block_bytes(), lane,
                    values + block_idx * layout.block_k * kTileRows);
     }
   }

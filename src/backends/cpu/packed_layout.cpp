@@ -8,63 +8,24 @@ namespace {
 using tensor::DType;
 using enum ScaleForm;
 
-constexpr std::uint8_t kIq4Table[16] = {1, 24, 45, 63, 79, 93, 106, 118, 129, 141, 153, 166, 181, 197, 217, 241};
-constexpr std::uint8_t kMxfp4Table[16] = {128, 129, 130, 131, 132, 134, 136, 140,
-                                          128, 127, 126, 125, 124, 122, 120, 116};
-
 constexpr CodePlane kAbsent{};
 
-// Columns: kind, type, block k, bytes, group k, planes, code offset, scale, its integers, minimum, its float16, its
+// Columns: kind, type, block k, group k, planes, code offset, scale, its integers, minimum, its float16, its
 // integers.
 constexpr std::array kLayouts = std::to_array<PackedLayout>({
-    {PackedKind::kQ4_0, DType::kQ4_0, 32, 288, 32, {{{4, 0, 32}, kAbsent}}, 8, kFloat16, 0, kNone, 0, 0},
-    {PackedKind::kQ4_1, DType::kQ4_1, 32, 320, 32, {{{4, 0, 64}, kAbsent}}, 0, kFloat16, 0, kFloat16, 32, 0},
-    {PackedKind::kQ5_0, DType::kQ5_0, 32, 352, 32, {{{4, 0, 96}, {1, 4, 32}}}, 16, kFloat16, 0, kNone, 0, 0},
-    {PackedKind::kQ5_1, DType::kQ5_1, 32, 384, 32, {{{4, 0, 128}, {1, 4, 64}}}, 0, kFloat16, 0, kFloat16, 32, 0},
-    {PackedKind::kQ8_0, DType::kQ8_0, 32, 544, 32, {{{8, 0, 32}, kAbsent}}, 128, kFloat16, 0, kNone, 0, 0},
-    {PackedKind::kIQ4_NL,
-     DType::kIQ4_NL,
-     32,
-     288,
-     32,
-     {{{4, 0, 32}, kAbsent}},
-     128,
-     kFloat16,
-     0,
-     kNone,
-     0,
-     0,
-     kIq4Table},
-    {PackedKind::kMXFP4, DType::kMXFP4, 32, 272, 32, {{{4, 0, 16}, kAbsent}}, 128, kE8M0, 0, kNone, 0, 0, kMxfp4Table},
-    {PackedKind::kQ2_K, DType::kQ2_K, 256, 1344, 16, {{{2, 0, 320}, kAbsent}}, 0, kLowNibble, 64, kHighNibble, 32, 64},
-    {PackedKind::kQ3_K, DType::kQ3_K, 256, 1824, 16, {{{2, 0, 800}, {1, 2, 288}}}, 4, kSigned, 32, kNone, 0, 0},
-    {PackedKind::kQ4_K, DType::kQ4_K, 256, 2368, 32, {{{4, 0, 320}, kAbsent}}, 0, kUnsigned, 64, kUnsigned, 32, 192},
-    {PackedKind::kQ5_K,
-     DType::kQ5_K,
-     256,
-     2880,
-     32,
-     {{{4, 0, 832}, {1, 4, 320}}},
-     0,
-     kUnsigned,
-     64,
-     kUnsigned,
-     32,
-     192},
-    {PackedKind::kQ6_K, DType::kQ6_K, 256, 3360, 16, {{{4, 0, 1312}, {2, 4, 288}}}, 32, kSigned, 32, kNone, 0, 0},
-    {PackedKind::kIQ4_XS,
-     DType::kIQ4_XS,
-     256,
-     2208,
-     32,
-     {{{4, 0, 160}, kAbsent}},
-     128,
-     kSigned,
-     32,
-     kNone,
-     0,
-     0,
-     kIq4Table},
+    {PackedKind::kQ4_0, DType::kQ4_0, 32, 32, {{{4, 0, 32}, kAbsent}}, 8, kFloat16, 0, kNone, 0, 0},
+    {PackedKind::kQ4_1, DType::kQ4_1, 32, 32, {{{4, 0, 64}, kAbsent}}, 0, kFloat16, 0, kFloat16, 32, 0},
+    {PackedKind::kQ5_0, DType::kQ5_0, 32, 32, {{{4, 0, 96}, {1, 4, 32}}}, 16, kFloat16, 0, kNone, 0, 0},
+    {PackedKind::kQ5_1, DType::kQ5_1, 32, 32, {{{4, 0, 128}, {1, 4, 64}}}, 0, kFloat16, 0, kFloat16, 32, 0},
+    {PackedKind::kQ8_0, DType::kQ8_0, 32, 32, {{{8, 0, 32}, kAbsent}}, 128, kFloat16, 0, kNone, 0, 0},
+    {PackedKind::kIQ4_NL, DType::kIQ4_NL, 32, 32, {{{4, 0, 32}, kAbsent}}, 128, kFloat16, 0, kNone, 0, 0, kIq4Table},
+    {PackedKind::kMXFP4, DType::kMXFP4, 32, 32, {{{4, 0, 16}, kAbsent}}, 128, kE8M0, 0, kNone, 0, 0, kMxfp4Table},
+    {PackedKind::kQ2_K, DType::kQ2_K, 256, 16, {{{2, 0, 320}, kAbsent}}, 0, kLowNibble, 64, kHighNibble, 32, 64},
+    {PackedKind::kQ3_K, DType::kQ3_K, 256, 16, {{{2, 0, 800}, {1, 2, 288}}}, 4, kSigned, 32, kNone, 0, 0},
+    {PackedKind::kQ4_K, DType::kQ4_K, 256, 32, {{{4, 0, 320}, kAbsent}}, 0, kUnsigned, 64, kUnsigned, 32, 192},
+    {PackedKind::kQ5_K, DType::kQ5_K, 256, 32, {{{4, 0, 832}, {1, 4, 320}}}, 0, kUnsigned, 64, kUnsigned, 32, 192},
+    {PackedKind::kQ6_K, DType::kQ6_K, 256, 16, {{{4, 0, 1312}, {2, 4, 288}}}, 32, kSigned, 32, kNone, 0, 0},
+    {PackedKind::kIQ4_XS, DType::kIQ4_XS, 256, 32, {{{4, 0, 160}, kAbsent}}, 128, kSigned, 32, kNone, 0, 0, kIq4Table},
 });
 
 }  // namespace

@@ -40,7 +40,6 @@ struct PackedLayout {
   PackedKind kind;
   tensor::DType type;
   std::uint16_t block_k;
-  std::uint16_t block_bytes;
   std::uint16_t group_k;  // inputs that share a scale
   std::array<CodePlane, 2> planes;
   std::uint8_t code_offset;  // what is subtracted from a code
@@ -50,6 +49,8 @@ struct PackedLayout {
   std::uint16_t minimum_offset;    // of the block's float16
   std::uint16_t sub_minimum_offset;
   const std::uint8_t* table = nullptr;  // codes stand for table[code] - 128
+
+  std::size_t block_bytes() const { return packed_block_bytes(kind); }
 };
 
 // nullptr where the type has no int8 layout.

@@ -46,7 +46,7 @@ PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& opti
   if (kind_ == PackedKind::kRaw) return;
   const PackedLayout* layout = is_float(kind_) ? nullptr : find_packed_layout(weight.type);
   tile_bytes_ = layout == nullptr ? in_features_ * kTileRows * element_bytes(kind_)
-                                  : in_features_ / layout->block_k * layout->block_bytes;
+                                  : in_features_ / layout->block_k * layout->block_bytes();
   data_.resize(num_tiles() * tile_bytes_);
   pool.for_range(num_tiles(), 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t tile_idx = begin; tile_idx < end; ++tile_idx) {

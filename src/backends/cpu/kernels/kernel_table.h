@@ -35,6 +35,46 @@ enum class PackedKind : std::uint8_t {
 };
 inline constexpr std::size_t kNumPackedKinds = static_cast<std::size_t>(PackedKind::kRaw) + 1;
 
+// Bytes of a block of 16 output rows; 0 where the kind has no int8 blocks.
+constexpr std::size_t packed_block_bytes(PackedKind kind) {
+  switch (kind) {
+    case PackedKind::kQ4_0:
+    case PackedKind::kIQ4_NL:
+      return 288;
+    case PackedKind::kQ4_1:
+      return 320;
+    case PackedKind::kQ5_0:
+      return 352;
+    case PackedKind::kQ5_1:
+      return 384;
+    case PackedKind::kQ8_0:
+      return 544;
+    case PackedKind::kMXFP4:
+      return 272;
+    case PackedKind::kQ2_K:
+      return 1344;
+    case PackedKind::kQ3_K:
+      return 1824;
+    case PackedKind::kQ4_K:
+      return 2368;
+    case PackedKind::kQ5_K:
+      return 2880;
+    case PackedKind::kQ6_K:
+      return 3360;
+    case PackedKind::kIQ4_XS:
+      return 2208;
+    default:
+      return 0;
+  }
+}
+
+// What the codes of a table format stand for, plus 128, so that they count as full bytes (GGUF IQ4_NL; OCP MX E2M1,
+// doubled to integers). Not inline: kernels may emit no symbol that the linker could share.
+alignas(16) constexpr std::uint8_t kIq4Table[16] = {1,   24,  45,  63,  79,  93,  106, 118,
+                                                    129, 141, 153, 166, 181, 197, 217, 241};
+alignas(16) constexpr std::uint8_t kMxfp4Table[16] = {128, 129, 130, 131, 132, 134, 136, 140,
+                                                      128, 127, 126, 125, 124, 122, 120, 116};
+
 // Activation rows as the latency path reads them: int8 codes with one scale per 32, and the sums of 16 codes that
 // formats with an offset or a minimum need.
 struct QuantizedRows {
