@@ -141,7 +141,7 @@ LineEditor::Input LineEditor::read() {
   Input input = read_line(kPrompt);
   if (input.outcome != Outcome::kText) return input;
   if (input.text.starts_with(kBlockMark)) {
-    input = read_block(std::move(input));
+    input = read_block(input);
   } else {
     while (goes_on(input.text)) {
       const Input next = read_line(kMorePrompt);
