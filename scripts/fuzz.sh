@@ -86,7 +86,7 @@ run_target() {
 }
 
 export build runs seconds resume slice
-export ASAN_OPTIONS=detect_stack_use_after_return=0:malloc_context_size=4
+export ASAN_OPTIONS=detect_stack_use_after_return=0:malloc_context_size=4:quarantine_size_mb=16
 export -f run_target fuzz replay statistic
 echo "| target | executions | executions per CPU second | crashes |"
 echo "|---|---:|---:|---:|"
