@@ -12,6 +12,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "models/registry.h"
+#include "models/sequence_pass.h"
 #include "tools/open_model.h"
 
 namespace {
@@ -30,37 +31,15 @@ class Run {
       : backend_(
             {.isa = backends::cpu::supported_isas().back(), .num_threads = base::usable_cpu_count(), .paths = paths}),
         model_(models::load_model(files, backend_).value_or_throw()),
-        cache_(kvcache::KvCache::create(model_->kv_shape(kv_type), num_tokens / kvcache::kBlockTokens + 1)
-                   .value_or_throw()),
-        workspace_(model_->make_workspace(kChunk, kChunk)),
-        prompt_tokens_(as_prompt ? num_tokens : 0) {
-    for (std::size_t i = 0; i < cache_.num_blocks(); ++i)
-      block_table_.push_back(static_cast<kvcache::BlockId>(i));
-  }
+        pass_(*model_, {num_tokens, kChunk}, as_prompt ? num_tokens : 0, kv_type) {}
 
-  void forward(std::span<const TokenId> ids) {
-    models::ForwardBatch batch;
-    batch.token_ids.assign(ids.begin(), ids.end());
-    batch.sequences.push_back({.first_row = 0,
-                               .num_rows = ids.size(),
-                               .first_position = length_,
-                               .prompt_tokens = prompt_tokens_,
-                               .block_table = block_table_});
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      batch.logit_rows.push_back(i);
-    model_->forward(batch, cache_, *workspace_, nullptr);
-    length_ += ids.size();
-  }
-  std::span<const float> logits(std::size_t row_idx) { return workspace_->logits(row_idx); }
+  void forward(std::span<const TokenId> ids) { pass_.append(ids, nullptr); }
+  std::span<const float> logits(std::size_t row_idx) { return pass_.logits(row_idx); }
 
  private:
   CpuBackend backend_;
   std::unique_ptr<models::Model> model_;
-  kvcache::KvCache cache_;
-  std::unique_ptr<models::Workspace> workspace_;
-  std::vector<kvcache::BlockId> block_table_;
-  std::size_t prompt_tokens_;
-  std::size_t length_ = 0;
+  models::SequencePass pass_;
 };
 
 double log_sum_exp(std::span<const float> logits) {

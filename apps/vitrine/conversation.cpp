@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/mapped_file.h"
 #include "chat/messages.h"
+#include "vitrine/text_input.h"
 
 namespace vitrine::cli {
 namespace {
@@ -15,14 +15,8 @@ namespace {
 using base::ErrorKind;
 using Json = nlohmann::ordered_json;
 
-std::string read_text(const std::string& path) {
-  const base::MappedFile file = base::MappedFile::open(path).value_or_throw();
-  const auto bytes = file.bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 std::optional<chat::ChatTemplate> compile_template(const Runtime& runtime, const std::string& path) {
-  if (!path.empty()) return chat::ChatTemplate::compile(read_text(path)).value_or_throw();
+  if (!path.empty()) return chat::ChatTemplate::compile(read_file(path)).value_or_throw();
   if (!runtime.bundle().chat_template) return std::nullopt;
   return chat::ChatTemplate::compile(*runtime.bundle().chat_template).value_or_throw();
 }
@@ -52,7 +46,7 @@ Conversation::Conversation(const Runtime& runtime, const ConversationOptions& op
   if (!template_) refuse_without_template(options);
   replace_system(opening_, options.system);
   if (!options.examples.empty()) {
-    const Json examples = chat::parse_examples(read_text(options.examples), options.examples).value_or_throw();
+    const Json examples = chat::parse_examples(read_file(options.examples), options.examples).value_or_throw();
     opening_.insert(opening_.end(), examples.begin(), examples.end());
   }
   messages_ = opening_;
@@ -100,12 +94,7 @@ chat::RenderedChat Conversation::render(trace::Timeline& timeline) const {
 
 std::vector<TokenId> Conversation::plain_ids(trace::Timeline& timeline) const {
   const auto& text = messages_.back().at("content").get_ref<const std::string&>();
-  trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
-  std::vector<TokenId> ids =
-      runtime_.tokenizer().encode(text, {.parse_special = false, .add_special = true}).value_or_throw();
-  span.annotate("bytes", static_cast<std::int64_t>(text.size()));
-  span.annotate("tokens", static_cast<std::int64_t>(ids.size()));
-  return ids;
+  return encode_text(runtime_.tokenizer(), text, {.parse_special = false, .add_special = true}, timeline);
 }
 
 void Conversation::save(const std::string& path) const {
@@ -118,7 +107,7 @@ void Conversation::save(const std::string& path) const {
 }
 
 void Conversation::load(const std::string& path) {
-  auto loaded = chat::parse_messages(read_text(path));
+  auto loaded = chat::parse_messages(read_file(path));
   if (!loaded) throw base::Exception(loaded.error().kind, path + ": " + loaded.error().message);
   messages_ = *std::move(loaded);
   opening_ = Json::array();

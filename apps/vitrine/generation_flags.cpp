@@ -1,5 +1,4 @@
 #include "vitrine/generation_flags.h"
-#include "vitrine/parser.h"
 
 namespace vitrine::cli {
 

@@ -8,11 +8,11 @@
 
 #include <clocale>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
+#include "tools/hub/environment.h"
 #include "vitrine/interrupt.h"
 #include "vitrine/keyboard.h"
 
@@ -27,13 +27,10 @@ constexpr std::string_view kBlockMark = "\"\"\"";
 constexpr int kMaxHistoryLines = 1000;
 
 fs::path state_path() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value != nullptr ? value : "");
-  };
-  if (const std::string own = variable("VITRINE_STATE"); !own.empty()) return own;
-  if (const std::string xdg = variable("XDG_STATE_HOME"); !xdg.empty()) return fs::path(xdg) / "vitrine";
-  const std::string home = variable("HOME");
+  using hub::environment;
+  if (const std::string own = environment("VITRINE_STATE"); !own.empty()) return own;
+  if (const std::string xdg = environment("XDG_STATE_HOME"); !xdg.empty()) return fs::path(xdg) / "vitrine";
+  const std::string home = environment("HOME");
   return home.empty() ? fs::path() : fs::path(home) / ".local" / "state" / "vitrine";
 }
 

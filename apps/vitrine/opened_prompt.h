@@ -5,6 +5,7 @@
 
 #include "vitrine/command.h"
 #include "vitrine/generation_flags.h"
+#include "vitrine/models.h"
 #include "vitrine/prompt_flags.h"
 #include "vitrine/runtime.h"
 #include "vitrine/runtime_flags.h"
@@ -24,6 +25,7 @@ struct OpenedPrompt {
   OpenedPrompt(const Context& context, const PromptCommandFlags& flags, trace::Timeline& timeline);
 
   AnswerOptions options;
+  Models models;
   GivenPrompt given;
   Runtime runtime;
   std::vector<TokenId> prompt;

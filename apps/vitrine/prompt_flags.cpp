@@ -8,57 +8,26 @@
 
 #include <fmt/format.h>
 
-#include "base/mapped_file.h"
 #include "chat/messages.h"
 #include "vitrine/conversation.h"
 #include "vitrine/model_or_prompt.h"
-#include "vitrine/parser.h"
 #include "vitrine/text_input.h"
 
 namespace vitrine::cli {
 namespace {
 
-using base::ErrorKind;
 using Json = nlohmann::ordered_json;
 
-[[noreturn]] void refuse(std::string message) {
-  throw base::Exception(ErrorKind::kUsage, std::move(message));
-}
-
-std::string read_text(const std::string& path) {
-  const base::MappedFile file = base::MappedFile::open(path).value_or_throw();
-  const auto bytes = file.bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-bool separates_ids(char c) {
-  return c == ' ' || c == ',' || c == '[' || c == ']';
-}
-
 std::vector<TokenId> parse_ids(const std::string& text) {
-  std::vector<TokenId> ids;
-  const char* next = text.data();
-  const char* end = text.data() + text.size();
-  while (next < end) {
-    if (separates_ids(*next)) {
-      ++next;
-      continue;
-    }
-    TokenId id = 0;
-    const auto [after, code] = std::from_chars(next, end, id);
-    if (code != std::errc() || (after < end && !separates_ids(*after))) {
-      refuse("--ids " + text + ": write token ids like 1,2,3");
-    }
-    ids.push_back(id);
-    next = after;
-  }
+  std::vector<TokenId> ids = parse_token_ids(
+      text, " ,[]", [&](std::string_view /*rest*/) { refuse("--ids " + text + ": write token ids like 1,2,3"); });
   if (ids.empty()) refuse("--ids: no token id given; write them like 1,2,3");
   return ids;
 }
 
 Json read_examples(const PromptFlags& flags) {
   if (flags.examples.empty()) return Json::array();
-  return chat::parse_examples(read_text(flags.examples), flags.examples).value_or_throw();
+  return chat::parse_examples(read_file(flags.examples), flags.examples).value_or_throw();
 }
 
 // The same ids as `vitrine chat` reads.
@@ -129,13 +98,8 @@ std::vector<TokenId> prompt_ids(const Runtime& runtime, const PromptFlags& flags
     const trace::ScopedSpan span(timeline, trace::Stage::kTemplate);
     whole = join_plain(flags, text);
   }
-  trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
-  std::vector<TokenId> ids = runtime.tokenizer()
-                                 .encode(whole, {.parse_special = !flags.no_parse_special, .add_special = true})
-                                 .value_or_throw();
-  span.annotate("bytes", static_cast<std::int64_t>(whole.size()));
-  span.annotate("tokens", static_cast<std::int64_t>(ids.size()));
-  return ids;
+  return encode_text(runtime.tokenizer(), whole, {.parse_special = !flags.no_parse_special, .add_special = true},
+                     timeline);
 }
 
 }  // namespace vitrine::cli

@@ -1,5 +1,4 @@
 #include "vitrine/runtime_flags.h"
-#include "vitrine/parser.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,4 @@
 #include "vitrine/sampling_flags.h"
-#include "vitrine/parser.h"
 
 #include <charconv>
 

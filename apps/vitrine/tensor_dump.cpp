@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/checked.h"
+#include "models/sequence_pass.h"
 #include "tensor/npy.h"
 #include "tools/hub/files.h"
 
@@ -36,42 +36,6 @@ class RowCollector : public models::ForwardObserver {
 
  private:
   std::map<std::string, Rows> rows_;
-};
-
-// One sequence that has the whole cache to itself.
-class PromptPass {
- public:
-  PromptPass(const models::Model& model, std::size_t num_tokens, std::size_t chunk, tensor::DType kv_type)
-      : model_(model),
-        num_tokens_(num_tokens),
-        cache_(kvcache::KvCache::create(model.kv_shape(kv_type), base::ceil_div(num_tokens, kvcache::kBlockTokens))
-                   .value_or_throw()),
-        workspace_(model.make_workspace(chunk, chunk)) {
-    for (std::size_t i = 0; i < cache_.num_blocks(); ++i)
-      block_table_.push_back(static_cast<kvcache::BlockId>(i));
-  }
-
-  void append(std::span<const TokenId> ids, models::ForwardObserver& observer) {
-    models::ForwardBatch batch;
-    batch.token_ids.assign(ids.begin(), ids.end());
-    batch.sequences.push_back({.first_row = 0,
-                               .num_rows = ids.size(),
-                               .first_position = num_computed_,
-                               .prompt_tokens = num_tokens_,
-                               .block_table = block_table_});
-    for (std::size_t i = 0; i < ids.size(); ++i)
-      batch.logit_rows.push_back(i);
-    model_.forward(batch, cache_, *workspace_, &observer);
-    num_computed_ += ids.size();
-  }
-
- private:
-  const models::Model& model_;
-  std::size_t num_tokens_;
-  std::size_t num_computed_ = 0;
-  kvcache::KvCache cache_;
-  std::unique_ptr<models::Workspace> workspace_;
-  std::vector<kvcache::BlockId> block_table_;
 };
 
 void check_memory(const models::ModelConfig& config, std::size_t num_tokens, std::size_t chunk,
@@ -101,10 +65,10 @@ void dump_tensors(const models::Model& model, const std::vector<TokenId>& prompt
   fs::create_directories(folder, error);
   if (error) throw base::Exception(ErrorKind::kIo, "--dump " + folder.string() + ": " + error.message());
   RowCollector collector;
-  PromptPass pass(model, prompt.size(), chunk, settings.kv_type);
+  models::SequencePass pass(model, {prompt.size(), chunk}, prompt.size(), settings.kv_type);
   const std::span<const TokenId> ids = prompt;
   for (std::size_t first = 0; first < ids.size(); first += chunk)
-    pass.append(ids.subspan(first, std::min(chunk, ids.size() - first)), collector);
+    pass.append(ids.subspan(first, std::min(chunk, ids.size() - first)), &collector);
   write_ids(folder, prompt);
   for (const auto& [name, rows] : collector.rows()) {
     const tensor::TensorView view{tensor::DType::kF32,

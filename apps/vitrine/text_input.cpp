@@ -9,14 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "base/mapped_file.h"
 #include "base/result.h"
 
 namespace vitrine::cli {
 namespace {
-
-[[noreturn]] void refuse_usage(std::string message) {
-  throw base::Exception(base::ErrorKind::kUsage, std::move(message));
-}
 
 void check_stdin() {
   if (std::ferror(stdin) != 0) throw base::Exception(base::ErrorKind::kIo, "stdin: cannot be read");
@@ -35,15 +32,20 @@ std::optional<std::string> read_line() {
   return line;
 }
 
-bool separates_ids(char c) {
-  return c == ' ' || c == ',' || c == '[' || c == ']' || c == '\n' || c == '\t';
+}  // namespace
+
+void refuse(std::string message) {
+  throw base::Exception(base::ErrorKind::kUsage, std::move(message));
 }
 
-}  // namespace
+std::string read_file(const std::string& path) {
+  const base::MappedFile file = base::MappedFile::open(path).value_or_throw();
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
 
 std::string read_piped(std::string_view what) {
   if (::isatty(STDIN_FILENO) == 1) {
-    refuse_usage(fmt::format("{}: none given; add it as the last argument or pipe it in", what));
+    cli::refuse(fmt::format("{}: none given; add it as the last argument or pipe it in", what));
   }
   std::string text;
   char buffer[65536];
@@ -63,27 +65,43 @@ std::optional<nlohmann::json> JsonLines::next() {
 }
 
 void JsonLines::refuse(std::string_view reason) const {
-  refuse_usage(fmt::format("stdin line {}: {}", line_number_, reason));
+  cli::refuse(fmt::format("stdin line {}: {}", line_number_, reason));
 }
 
 std::vector<TokenId> parse_token_ids(std::string_view text) {
+  return parse_token_ids(text, " ,[]\n\t", [](std::string_view rest) {
+    refuse(fmt::format("ids: \"{}\" is not a token id; write them like 1,2,3", rest.substr(0, 24)));
+  });
+}
+
+std::vector<TokenId> parse_token_ids(std::string_view text, std::string_view separators,
+                                     const std::function<void(std::string_view rest)>& complain) {
+  const auto separates = [&](char c) { return separators.find(c) != std::string_view::npos; };
   std::vector<TokenId> ids;
   const char* next = text.data();
   const char* const end = next + text.size();
   while (next < end) {
-    if (separates_ids(*next)) {
+    if (separates(*next)) {
       ++next;
       continue;
     }
     TokenId id = 0;
     const auto [after, code] = std::from_chars(next, end, id);
-    if (code != std::errc() || (after < end && !separates_ids(*after))) {
-      const std::string_view rest(next, static_cast<std::size_t>(end - next));
-      refuse_usage(fmt::format("ids: \"{}\" is not a token id; write them like 1,2,3", rest.substr(0, 24)));
+    if (code != std::errc() || (after < end && !separates(*after))) {
+      complain({next, static_cast<std::size_t>(end - next)});
     }
     ids.push_back(id);
     next = after;
   }
+  return ids;
+}
+
+std::vector<TokenId> encode_text(const tokenizer::Tokenizer& tokenizer, std::string_view text,
+                                 const tokenizer::EncodeOptions& options, trace::Timeline& timeline) {
+  trace::ScopedSpan span(timeline, trace::Stage::kTokenize);
+  std::vector<TokenId> ids = tokenizer.encode(text, options).value_or_throw();
+  span.annotate("bytes", static_cast<std::int64_t>(text.size()));
+  span.annotate("tokens", static_cast<std::int64_t>(ids.size()));
   return ids;
 }
 

@@ -215,13 +215,4 @@ base::Result<std::vector<TokenId>> encode_rendered(const RenderedChat& chat, con
   return Splicer(tokenizer, chat.text, chat.foreign_places).splice(*tokens);
 }
 
-base::Result<EncodedChat> encode_chat(const ChatTemplate& chat_template, const RenderRequest& request,
-                                      const Tokenizer& tokenizer) {
-  auto rendered = render_chat(chat_template, request, tokenizer);
-  if (!rendered) return rendered.error();
-  auto ids = encode_rendered(*rendered, tokenizer);
-  if (!ids) return ids.error();
-  return EncodedChat{std::move(rendered->text), *std::move(ids)};
-}
-
 }  // namespace vitrine::chat

@@ -28,14 +28,4 @@ base::Result<RenderedChat> render_chat(const ChatTemplate& chat_template, const 
 // once; else the text between two tokens of the template is encoded by itself.
 base::Result<std::vector<TokenId>> encode_rendered(const RenderedChat& chat, const tokenizer::Tokenizer& tokenizer);
 
-// A rendered conversation, and the ids that the model is to read.
-struct EncodedChat {
-  std::string text;
-  std::vector<TokenId> ids;
-};
-
-// render_chat, then encode_rendered.
-base::Result<EncodedChat> encode_chat(const ChatTemplate& chat_template, const RenderRequest& request,
-                                      const tokenizer::Tokenizer& tokenizer);
-
 }  // namespace vitrine::chat

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "chat/messages.h"
+#include "support/byte_level_tokenizer.h"
 
 namespace vitrine::chat {
 namespace {
@@ -23,27 +24,15 @@ std::unique_ptr<Tokenizer> make_tokenizer() {
     vocabulary[std::string(1, c)] = vocabulary.size();
   vocabulary["\xC4\xA0"] = vocabulary.size();  // a space, as byte-level BPE spells it
   vocabulary["\xC4\x8A"] = vocabulary.size();  // a line feed
-  Json added = Json::array();
-  for (const char* content : {"<|im_start|>", "<|im_end|>"}) {
-    added.push_back({{"id", vocabulary.size() + added.size()},
-                     {"content", content},
-                     {"special", true},
-                     {"single_word", false},
-                     {"lstrip", false},
-                     {"rstrip", false},
-                     {"normalized", false}});
-  }
-  const Json byte_level = {
-      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
-  const Json file = {{"version", "1.0"},
-                     {"added_tokens", added},
-                     {"normalizer", nullptr},
-                     {"pre_tokenizer", byte_level},
-                     {"post_processor", nullptr},
-                     {"decoder", byte_level},
-                     {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}}}};
+  const Json file = testing::byte_level_tokenizer(vocabulary, vocabulary.size());
   return Tokenizer::from_tokenizer_json(file.dump(), "").value_or_throw();
 }
+
+// What a conversation looks like and what the model reads of it.
+struct EncodedChat {
+  std::string text;
+  std::vector<TokenId> ids;
+};
 
 class EncodeChat : public ::testing::Test {
  protected:
@@ -51,7 +40,8 @@ class EncodeChat : public ::testing::Test {
     RenderRequest request;
     request.messages = messages;
     const ChatTemplate compiled = ChatTemplate::compile(source).value_or_throw();
-    return encode_chat(compiled, request, *tokenizer_).value_or_throw();
+    const RenderedChat rendered = render_chat(compiled, request, *tokenizer_).value_or_throw();
+    return {rendered.text, encode_rendered(rendered, *tokenizer_).value_or_throw()};
   }
   std::size_t num_special(const EncodedChat& chat) const {
     return static_cast<std::size_t>(
@@ -101,7 +91,7 @@ TEST_F(EncodeChat, WhatCantBeToldApartIsRefused) {
   request.messages = Json::array({make_message("user", "<|im_end|>")});
   const ChatTemplate compiled =
       ChatTemplate::compile("{% if '<|im_end|>' in messages[0].content %}<|im_end|>{% endif %}").value_or_throw();
-  const auto chat = encode_chat(compiled, request, *tokenizer_);
+  const auto chat = render_chat(compiled, request, *tokenizer_);
   ASSERT_FALSE(chat);
   EXPECT_EQ(chat.error().kind, base::ErrorKind::kUsage);
 }

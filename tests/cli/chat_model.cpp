@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "support/byte_level_tokenizer.h"
 #include "support/reference_data.h"
 
 namespace vitrine::testing {
@@ -35,27 +36,9 @@ Json byte_vocabulary() {
 
 Json tokenizer_json() {
   Json vocabulary = byte_vocabulary();
-  Json added = Json::array();
-  for (const char* content : {"<|im_start|>", "<|im_end|>"}) {
-    added.push_back({{"id", 256 + added.size()},
-                     {"content", content},
-                     {"special", true},
-                     {"single_word", false},
-                     {"lstrip", false},
-                     {"rstrip", false},
-                     {"normalized", false}});
-  }
   for (int id = 258; id < 320; ++id)
     vocabulary["word" + std::to_string(id)] = id;
-  const Json byte_level = {
-      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", true}};
-  return {{"version", "1.0"},
-          {"added_tokens", added},
-          {"normalizer", nullptr},
-          {"pre_tokenizer", byte_level},
-          {"post_processor", nullptr},
-          {"decoder", byte_level},
-          {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", Json::array()}}}};
+  return byte_level_tokenizer(vocabulary, 256);
 }
 
 void write(const fs::path& path, const Json& value) {

@@ -123,11 +123,7 @@ TEST_F(ProgramTest, CompletionScriptsNameEveryCommandAndParse) {
 TEST_F(ProgramTest, APulledPathIsListedShownAndRemoved) {
   const auto cases = read_json(data_path("gguf_malformed.json"));
   const std::string path = home_ + "/valid.gguf";
-  const std::string hex = cases.at(0).at("hex");
-  std::ofstream file(path, std::ios::binary);
-  for (std::size_t i = 0; i < hex.size(); i += 2)
-    file.put(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-  file.close();
+  std::ofstream(path, std::ios::binary) << from_hex(cases.at(0).at("hex").get<std::string>());
   ASSERT_EQ(run({"pull", path, "--name", "tiny"}).exit_code, 0);
   EXPECT_EQ(run({"list", "--quiet"}).out, "tiny\n");
   const auto shown = nlohmann::json::parse(run({"show", "tiny", "--json"}).out);
@@ -142,11 +138,7 @@ TEST_F(ProgramTest, BrokenGgufFilesAreRefusedInOneLineAndAtOnce) {
   const auto cases = read_json(data_path("gguf_malformed.json"));
   const std::string path = home_ + "/broken.gguf";
   for (const auto& item : cases) {
-    const std::string hex = item.at("hex");
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    for (std::size_t i = 0; i < hex.size(); i += 2)
-      file.put(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-    file.close();
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << from_hex(item.at("hex").get<std::string>());
     const RunResult result = run({"show", path});
     const std::string wanted = item.at("want");
     // "error or ..." and "must not crash" leave the choice; all others must be refused.

@@ -213,11 +213,7 @@ TEST(Run, BrokenFilesAreRefusedInOneLineAndAtOnce) {
   const Json cases = read_json(data_path("gguf_malformed.json"));
   const fs::path path = fs::temp_directory_path() / ("vitrine-run-" + std::to_string(::getpid()) + ".gguf");
   for (const auto& item : cases) {
-    const std::string hex = item.at("hex");
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    for (std::size_t i = 0; i < hex.size(); i += 2)
-      file.put(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-    file.close();
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << from_hex(item.at("hex").get<std::string>());
     const RunResult result = run({path.string(), "--ids", "1"});
     EXPECT_EQ(result.exit_code, 65) << item.at("name") << result.err;
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << item.at("name") << result.err;

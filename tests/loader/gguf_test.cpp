@@ -37,18 +37,11 @@ base::Result<GgufModel> open_built(const GgufWriter& writer) {
   return open_bytes(writer.build());
 }
 
-std::string from_hex(const std::string& hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2)
-    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  return bytes;
-}
-
 // The hex files by name.
 std::map<std::string, std::string> malformed_files() {
   std::map<std::string, std::string> files;
   for (const auto& row : testing::read_json(testing::data_path("gguf_malformed.json"))) {
-    files[row.at("name").get<std::string>()] = from_hex(row.at("hex").get<std::string>());
+    files[row.at("name").get<std::string>()] = testing::from_hex(row.at("hex").get<std::string>());
   }
   return files;
 }

@@ -20,6 +20,8 @@ std::filesystem::path data_path(std::string_view relative);
 std::optional<std::filesystem::path> reference_path(std::string_view relative);
 
 std::string read_file(const std::filesystem::path& path);
+// The bytes of "00ff41".
+std::string from_hex(std::string_view hex);
 nlohmann::json read_json(const std::filesystem::path& path);
 
 bool running_in_ci();

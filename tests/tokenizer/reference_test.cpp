@@ -19,19 +19,12 @@ namespace {
 using nlohmann::json;
 using Ids = std::vector<TokenId>;
 
-std::string from_hex(const std::string& hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i < hex.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-  }
-  return bytes;
-}
-
 const std::map<int, std::string>& corpus() {
   static const std::map<int, std::string> texts = [] {
     std::map<int, std::string> result;
     for (const json& entry : testing::read_json(testing::data_path("corpus.json"))) {
-      result[entry["id"]] = entry.contains("text") ? entry["text"].get<std::string>() : from_hex(entry["hex"]);
+      result[entry["id"]] = entry.contains("text") ? entry["text"].get<std::string>()
+                                                   : testing::from_hex(entry["hex"].get<std::string>());
     }
     return result;
   }();
@@ -122,7 +115,7 @@ TEST_P(Reference, StreamsWholeCharacters) {
     std::string joined;
     bool is_first = true;
     for (const json& step : row[1]) {
-      EXPECT_EQ(tokenizer_->token_bytes(step[0]), from_hex(step[1])) << "token " << step[0];
+      EXPECT_EQ(tokenizer_->token_bytes(step[0]), testing::from_hex(step[1].get<std::string>())) << "token " << step[0];
       const std::string delta = detokenizer.push(step[0]);
       std::string expected = step[2];
       if (strips && is_first && expected.starts_with(' ')) expected.erase(0, 1);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,11 +7,9 @@
 #include <fmt/format.h>
 
 #include "base/thread_pool.h"
-#include "models/registry.h"
 #include "tools/bench/bandwidth.h"
 #include "tools/bench/model_bench.h"
 #include "tools/machine.h"
-#include "tools/open_model.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
@@ -28,13 +25,11 @@ using tools::median;
 
 constexpr std::size_t kBandwidthRuns = 5;
 
-nlohmann::ordered_json machine_json(const backends::cpu::CpuBackend& backend) {
-  const tools::Machine machine = tools::read_machine();
+nlohmann::ordered_json machine_json(const tools::Machine& machine, std::size_t num_threads, std::string_view isa) {
   return {{"cpu", machine.cpu},
           {"num_cpus", machine.num_cpus},
-          {"threads", backend.num_threads()},
-          {"isa", backends::cpu::isa_name(backend.isa())},
-          {"paths", backend.paths().name()},
+          {"threads", num_threads},
+          {"isa", isa},
           {"memory_bytes", machine.total_memory_bytes},
           {"available_memory_bytes", machine.available_memory_bytes}};
 }
@@ -176,7 +171,10 @@ class BenchModel {
                       {"roof_share", is_decode ? nlohmann::ordered_json(result.roof_share) : nullptr},
                       {"read_bytes_per_s", is_decode ? nlohmann::ordered_json(result.bandwidth) : nullptr}});
     }
-    return {{"machine", machine_json(runtime.backend())},
+    const backends::cpu::CpuBackend& backend = runtime.backend();
+    auto machine = machine_json(tools::read_machine(), backend.num_threads(), backends::cpu::isa_name(backend.isa()));
+    machine["paths"] = backend.paths().name();
+    return {{"machine", machine},
             {"model", {{"path", runtime.bundle().path.string()}, {"weight_bytes", runtime.model().weight_bytes()}}},
             {"kv_type", flags_.kv_type},
             {"results", rows}};
@@ -202,45 +200,52 @@ class BenchMachine {
   int run(Context& context) {
     const tools::Machine machine = tools::read_machine();
     base::ThreadPool pool(num_threads_ != 0 ? num_threads_ : base::usable_cpu_count());
-    base::ThreadPool alone(1);
-    struct Row {
-      std::size_t size_bytes;
-      double one;
-      double all;
-    };
-    std::vector<Row> rows;
-    for (const std::size_t mebibytes : {1UL, 8UL, 32UL, 96UL, 256UL, 1024UL}) {
-      const std::size_t bytes = mebibytes << 20U;
-      if (bytes > machine.available_memory_bytes / 4) break;
-      rows.push_back({bytes, median(tools::read_bandwidth(alone, bytes, kBandwidthRuns)),
-                      median(tools::read_bandwidth(pool, bytes, kBandwidthRuns))});
-    }
     const std::string isa(backends::cpu::isa_name(backends::cpu::choose_isa_from_environment().value_or_throw()));
+    const std::vector<Read> reads = measure(machine, pool);
     if (context.flags.json) {
-      nlohmann::ordered_json reads = nlohmann::ordered_json::array();
-      for (const Row& row : rows)
-        reads.push_back({{"bytes", row.size_bytes}, {"one_thread_bytes_per_s", row.one}, {"bytes_per_s", row.all}});
-      print_json(context, {{"cpu", machine.cpu},
-                           {"num_cpus", machine.num_cpus},
-                           {"threads", pool.num_threads()},
-                           {"isa", isa},
-                           {"memory_bytes", machine.total_memory_bytes},
-                           {"available_memory_bytes", machine.available_memory_bytes},
-                           {"reads", reads}});
+      auto answer = machine_json(machine, pool.num_threads(), isa);
+      answer["reads"] = nlohmann::ordered_json::array();
+      for (const Read& read : reads)
+        answer["reads"].push_back(
+            {{"bytes", read.size_bytes}, {"one_thread_bytes_per_s", read.one}, {"bytes_per_s", read.all}});
+      print_json(context, answer);
       return 0;
     }
     context.out.print(fmt::format("{}, {} CPUs, {}, {:.1f} GB of memory\n\n", printable(machine.cpu), machine.num_cpus,
                                   isa, static_cast<double>(machine.total_memory_bytes) / 1e9));
-    Table table{{"READING", "1 THREAD", fmt::format("{} THREADS", pool.num_threads())}, {0, 1, 2}, {}};
-    for (const Row& row : rows) {
-      table.rows.push_back({fmt::format("{} MiB", row.size_bytes >> 20U), fmt::format("{:.1f} GB/s", row.one / 1e9),
-                            fmt::format("{:.1f} GB/s", row.all / 1e9)});
-    }
-    print_table(context.out, table);
+    print(reads, pool.num_threads(), context);
     return 0;
   }
 
  private:
+  // Bytes per second with one thread and with all.
+  struct Read {
+    std::size_t size_bytes;
+    double one;
+    double all;
+  };
+
+  static std::vector<Read> measure(const tools::Machine& machine, base::ThreadPool& pool) {
+    base::ThreadPool alone(1);
+    std::vector<Read> reads;
+    for (const std::size_t mebibytes : {1UL, 8UL, 32UL, 96UL, 256UL, 1024UL}) {
+      const std::size_t bytes = mebibytes << 20U;
+      if (bytes > machine.available_memory_bytes / 4) break;
+      reads.push_back({bytes, median(tools::read_bandwidth(alone, bytes, kBandwidthRuns)),
+                       median(tools::read_bandwidth(pool, bytes, kBandwidthRuns))});
+    }
+    return reads;
+  }
+
+  static void print(const std::vector<Read>& reads, std::size_t num_threads, const Context& context) {
+    Table table{{"READING", "1 THREAD", fmt::format("{} THREADS", num_threads)}, {0, 1, 2}, {}};
+    for (const Read& read : reads) {
+      table.rows.push_back({fmt::format("{} MiB", read.size_bytes >> 20U), fmt::format("{:.1f} GB/s", read.one / 1e9),
+                            fmt::format("{:.1f} GB/s", read.all / 1e9)});
+    }
+    print_table(context.out, table);
+  }
+
   std::size_t num_threads_ = 0;
 };
 

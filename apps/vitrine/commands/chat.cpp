@@ -18,8 +18,6 @@
 namespace vitrine::cli {
 namespace {
 
-using base::ErrorKind;
-
 constexpr const char* kDefaultModel = "smollm2-135m-instruct";
 // Between two steps the progress moves on and Ctrl-C is obeyed: smaller steps than those of run, whose speed is nearly
 // the same.
@@ -30,10 +28,6 @@ constexpr std::size_t kChunkTokens = 128;
 void loosen(sampling::SamplingParams& params) {
   params.temperature = 0.7F;
   params.min_p = 0.1F;
-}
-
-[[noreturn]] void refuse(std::string message) {
-  throw base::Exception(ErrorKind::kUsage, std::move(message));
 }
 
 class ChatCommand final : public Command {

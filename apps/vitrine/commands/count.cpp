@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/mapped_file.h"
 #include "tools/open_model.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/model_or_prompt.h"
@@ -66,9 +65,7 @@ class CountCommand final : public Command {
       throw base::Exception(ErrorKind::kUsage, "--file: a text is given as well; keep one of them");
     }
     if (text_) return *text_;
-    if (file_.empty()) return read_piped("text");
-    const base::MappedFile file = base::MappedFile::open(file_).value_or_throw();
-    return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+    return file_.empty() ? read_piped("text") : read_file(file_);
   }
 
   std::size_t count(const Models& models, const std::string& model, const std::string& text) const {

@@ -25,12 +25,6 @@ namespace {
 // Every layer of every step has its span.
 constexpr std::size_t kMaxSpans = std::size_t{1} << 20U;
 
-void write_text(const std::string& path, const std::string& text) {
-  hub::File file = hub::File::open_append(path).value_or_throw();
-  file.truncate().value_or_throw();
-  file.write(std::as_bytes(std::span(text))).value_or_throw();
-}
-
 std::string attribute_text(const trace::AttributeValue& value) {
   return std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
 }
@@ -96,7 +90,7 @@ class TraceCommand final : public Command {
     trace::Timeline timeline(kMaxSpans);
     OpenedPrompt opened(context, flags_, timeline);
     const Answer answer = trace_answer(opened, timeline);
-    if (!chrome_.empty()) write_text(chrome_, trace::to_chrome_trace(timeline));
+    if (!chrome_.empty()) hub::write_text(chrome_, trace::to_chrome_trace(timeline)).value_or_throw();
     if (!dump_.empty()) dump(opened.runtime, opened.prompt);
     report(context, timeline);
     if (flags_.generation.stats) print_stats(answer, opened.runtime, context.err);

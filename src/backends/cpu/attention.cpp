@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
@@ -173,8 +174,9 @@ class CpuBackend::AttentionPass {
       float* records = scores + scores_size();
       for (std::size_t task = begin; task < end; ++task) {
         const Tile& tile = tile_of(task);
+        const std::vector<AttentionQuery> queries = queries_of(task);
         for (std::size_t part_idx = tile.first_part; part_idx < tile.end_part; ++part_idx)
-          attend(task, part_idx, scores, records + (part_idx - tile.first_part) * tile_records());
+          attend(task, queries, part_idx, scores, records + (part_idx - tile.first_part) * tile_records());
         combine(task, records);
       }
     });
@@ -218,25 +220,30 @@ class CpuBackend::AttentionPass {
   std::size_t scores_size() const { return kernels_.attention_queries * kAttentionPart; }
   std::size_t tile_records() const { return tile_rows_ * group_ * record_; }  // floats, of one part
 
-  void attend(std::size_t task, std::size_t part_idx, float* scores, float* records) const {
+  std::vector<AttentionQuery> queries_of(std::size_t task) const {
     const Tile& tile = tile_of(task);
-    const PartBlocks blocks(context_, *tile.sequence, kv_head_of(task), part_idx);
-    std::vector<AttentionQuery> entries;
-    entries.reserve(tile.num_rows * group_);
+    std::vector<AttentionQuery> queries;
+    queries.reserve(tile.num_rows * group_);
     for (std::size_t row_idx = tile.first_row; row_idx < tile.first_row + tile.num_rows; ++row_idx) {
       const float* row = queries_.row(row_idx) + kv_head_of(task) * group_ * cache_.head_dim;
       for (std::size_t head = 0; head < group_; ++head) {
-        entries.push_back({row + head * cache_.head_dim, visible_begin(tile, row_idx), visible_end(tile, row_idx)});
+        queries.push_back({row + head * cache_.head_dim, visible_begin(tile, row_idx), visible_end(tile, row_idx)});
       }
     }
+    return queries;
+  }
+
+  void attend(std::size_t task, std::span<const AttentionQuery> queries, std::size_t part_idx, float* scores,
+              float* records) const {
+    const PartBlocks blocks(context_, *tile_of(task).sequence, kv_head_of(task), part_idx);
     kernel_({.keys = blocks.keys.data(),
              .values = blocks.values.data(),
              .key_scales = blocks.key_scales.data(),
              .value_scales = blocks.value_scales.data(),
-             .queries = entries.data(),
+             .queries = queries.data(),
              .records = records,
              .scores = scores,
-             .num_queries = entries.size(),
+             .num_queries = queries.size(),
              .head_dim = cache_.head_dim,
              .first_position = part_idx * kAttentionPart,
              .scale = shape_.scale});
@@ -255,18 +262,19 @@ class CpuBackend::AttentionPass {
     AlignedBuffer& shared = backend_.attention_records_;
     shared.ensure(num_tasks * max_parts_ * tile_records() * sizeof(float));
     const auto records_of = [&](std::size_t task) { return shared.as<float>() + task * max_parts_ * tile_records(); };
-    backend_.pool_.for_range(
-        num_tasks * max_parts_, 1, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
-          AlignedBuffer& scratch = backend_.thread_scratch_[thread_idx];
-          scratch.ensure(scores_size() * sizeof(float));
-          for (std::size_t item = begin; item < end; ++item) {
-            const std::size_t task = item / max_parts_;
-            const std::size_t part = item % max_parts_;
-            const Tile& tile = tile_of(task);
-            if (tile.first_part + part >= tile.end_part) continue;
-            attend(task, tile.first_part + part, scratch.as<float>(), records_of(task) + part * tile_records());
-          }
-        });
+    backend_.pool_.for_range(num_tasks * max_parts_, 1,
+                             [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
+                               AlignedBuffer& scratch = backend_.thread_scratch_[thread_idx];
+                               scratch.ensure(scores_size() * sizeof(float));
+                               for (std::size_t item = begin; item < end; ++item) {
+                                 const std::size_t task = item / max_parts_;
+                                 const std::size_t part = item % max_parts_;
+                                 const Tile& tile = tile_of(task);
+                                 if (tile.first_part + part >= tile.end_part) continue;
+                                 attend(task, queries_of(task), tile.first_part + part, scratch.as<float>(),
+                                        records_of(task) + part * tile_records());
+                               }
+                             });
     for (std::size_t task = 0; task < num_tasks; ++task)
       combine(task, records_of(task));
   }

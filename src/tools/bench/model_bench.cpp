@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
 #include "base/check.h"
 #include "base/checked.h"
 
 namespace vitrine::tools {
 namespace {
-
-constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
 // Spread over the vocabulary, so that a mixture of experts and the embedding table see no favourite rows.
 TokenId arbitrary_token(std::size_t position, std::size_t vocab_size) {
@@ -38,12 +35,12 @@ ModelBench::ModelBench(const models::Model& model, const Options& options)
   }
 }
 
-models::SequenceRows ModelBench::rows_of(std::size_t sequence_idx, std::size_t first_position,
-                                         std::size_t num_rows) const {
+models::SequenceRows ModelBench::rows_of(std::size_t sequence_idx, std::size_t first_position, std::size_t num_rows,
+                                         std::size_t prompt_tokens) const {
   return {.first_row = batch_.num_rows(),
           .num_rows = num_rows,
           .first_position = first_position,
-          .prompt_tokens = kNever,
+          .prompt_tokens = prompt_tokens,
           .block_table = block_tables_[sequence_idx]};
 }
 
@@ -52,7 +49,7 @@ void ModelBench::prefill(std::size_t sequence_idx, std::size_t first_position, s
   for (std::size_t done = 0; done < num_tokens;) {
     const std::size_t num_rows = std::min(options_.max_chunk_tokens, num_tokens - done);
     batch_ = {};
-    batch_.sequences.push_back(rows_of(sequence_idx, first_position + done, num_rows));
+    batch_.sequences.push_back(rows_of(sequence_idx, first_position + done, num_rows, first_position + num_tokens));
     for (std::size_t i = 0; i < num_rows; ++i)
       batch_.token_ids.push_back(arbitrary_token(first_position + done + i, vocab_size));
     done += num_rows;
@@ -73,9 +70,7 @@ void ModelBench::decode_step(const BenchCase& what, std::size_t step_idx) {
   const std::size_t position = what.depth + step_idx;
   batch_ = {};
   for (std::size_t sequence_idx = 0; sequence_idx < what.batch; ++sequence_idx) {
-    models::SequenceRows rows = rows_of(sequence_idx, position, 1);
-    rows.prompt_tokens = what.depth;
-    batch_.sequences.push_back(rows);
+    batch_.sequences.push_back(rows_of(sequence_idx, position, 1, what.depth));
     batch_.logit_rows.push_back(sequence_idx);
     batch_.token_ids.push_back(arbitrary_token(position + sequence_idx, model_.config().vocab_size));
   }

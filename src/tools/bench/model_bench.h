@@ -42,7 +42,8 @@ class ModelBench {
   void prefill(std::size_t sequence_idx, std::size_t first_position, std::size_t num_tokens);
   void fill(std::size_t batch, std::size_t depth);
   void decode_step(const BenchCase& what, std::size_t step_idx);
-  models::SequenceRows rows_of(std::size_t sequence_idx, std::size_t first_position, std::size_t num_rows) const;
+  models::SequenceRows rows_of(std::size_t sequence_idx, std::size_t first_position, std::size_t num_rows,
+                               std::size_t prompt_tokens) const;
 
   const models::Model& model_;
   Options options_;

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -11,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/hub/environment.h"
 #include "tools/hub/files.h"
 #include "tools/hub/process.h"
 #include "tools/hub/sha256.h"
@@ -24,8 +24,7 @@ using base::ErrorKind;
 using base::Result;
 
 std::vector<std::string> python_candidates() {
-  const char* chosen = std::getenv("VITRINE_PYTHON");
-  if (chosen != nullptr && *chosen != '\0') return {chosen};
+  if (std::string chosen = environment("VITRINE_PYTHON"); !chosen.empty()) return {std::move(chosen)};
   return {"python3", "python"};
 }
 

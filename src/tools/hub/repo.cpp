@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <map>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/hub/download.h"
+#include "tools/hub/environment.h"
 #include "tools/hub/sha256.h"
 
 namespace vitrine::hub {
@@ -32,11 +32,6 @@ constexpr std::array<std::string_view, 12> kModelFiles = {
     "config.json",     "generation_config.json",  "tokenizer.json",     "tokenizer_config.json",
     "tokenizer.model", "special_tokens_map.json", "added_tokens.json",  "vocab.json",
     "merges.txt",      "chat_template.jinja",     "chat_template.json", "model.safetensors.index.json"};
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 std::string lower(std::string_view text) {
   std::string out(text);

@@ -1,13 +1,13 @@
 #include "tools/hub/store.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <ctime>
 #include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "tools/hub/environment.h"
 #include "tools/hub/files.h"
 
 namespace vitrine::hub {
@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::string_view kManifest = "vitrine-model.json";
 constexpr std::uint64_t kMaxManifestBytes = 1U << 20U;
-
-std::optional<fs::path> environment_path(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return fs::path(value);
-}
 
 std::string text_of(const Json& json, const char* key) {
   const auto found = json.find(key);
@@ -43,9 +37,9 @@ std::string store_key(std::string_view name) {
 }
 
 Result<Store> Store::from_environment() {
-  if (auto home = environment_path("VITRINE_HOME")) return Store(fs::absolute(*home));
-  if (auto cache = environment_path("XDG_CACHE_HOME")) return Store(*cache / "vitrine");
-  if (auto home = environment_path("HOME")) return Store(*home / ".cache" / "vitrine");
+  if (const auto home = environment("VITRINE_HOME"); !home.empty()) return Store(fs::absolute(home));
+  if (const auto cache = environment("XDG_CACHE_HOME"); !cache.empty()) return Store(fs::path(cache) / "vitrine");
+  if (const auto home = environment("HOME"); !home.empty()) return Store(fs::path(home) / ".cache" / "vitrine");
   return base::Error{base::ErrorKind::kConfig, "models folder: neither VITRINE_HOME nor HOME is set; set VITRINE_HOME"};
 }
 
