@@ -6,6 +6,5 @@
 
 int main(int argc, char** argv) {
   vitrine::cli::install_signal_handlers();
-  vitrine::cli::Program program;
-  return program.run(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
+  return vitrine::cli::run_program(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
 }

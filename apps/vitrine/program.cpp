@@ -2,13 +2,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
+#include <string_view>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
+#include "base/result.h"
 #include "tools/suggest.h"
+#include "vitrine/command.h"
 
 namespace vitrine::cli {
 namespace {
@@ -67,6 +73,13 @@ base::Error unexpected_word(const CLI::App& app, const std::string& word) {
   return base::usage_error(fmt::format("{}: no such {} of '{}'; {}", bare, what, full_name(app), fix));
 }
 
+// "vitrine: MESSAGE" as one line on stderr.
+void print_error(const base::Error& error) {
+  std::fflush(stdout);
+  const std::string line = fmt::format("vitrine: {}\n", printable(error.message));
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 // A full disk must not look like success; a reader that went away (EPIPE) has had enough, which is no fault.
 int check_stdout(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -85,14 +98,7 @@ void rewrite_help(std::vector<std::string>& words) {
   }
 }
 
-}  // namespace
-
-void print_error(const base::Error& error) {
-  std::fflush(stdout);
-  const std::string line = fmt::format("vitrine: {}\n", printable(error.message));
-  std::fwrite(line.data(), 1, line.size(), stderr);
-}
-
+// A parser's refusal as an error with the nearest right word.
 base::Error explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen(app);
   const auto remaining = command.remaining();
@@ -106,6 +112,18 @@ base::Error explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
     reason.pop_back();
   return base::usage_error(fmt::format("{}: {}; see {} --help", command.get_name(), reason, full_name(command)));
 }
+
+// The parser with every command of the table. Owns the commands and the variables that their options write to.
+class Program {
+ public:
+  Program();
+  int run(std::vector<std::string> words);
+
+ private:
+  CLI::App app_;
+  CommonFlags flags_;
+  std::vector<std::unique_ptr<Command>> commands_;  // as command_table()
+};
 
 Program::Program() : app_(std::string(kAbout), "vitrine") {
   app_.set_version_flag("--version", std::string("vitrine ") + VITRINE_VERSION, "Print the version");
@@ -123,24 +141,6 @@ Program::Program() : app_(std::string(kAbout), "vitrine") {
 }
 
 int Program::run(std::vector<std::string> words) {
-  try {
-    rewrite_help(words);
-    return check_stdout(parse_and_run(std::move(words)));
-  } catch (const base::Exception& exception) {
-    print_error(exception.error());
-    return static_cast<int>(exception.error().kind);
-  } catch (const std::bad_alloc&) {
-    print_error(
-        {ErrorKind::kNoMemory, "memory: the machine has no more to give; close other programs or use a smaller model"});
-    return static_cast<int>(ErrorKind::kNoMemory);
-  } catch (const std::exception& exception) {
-    print_error(
-        {ErrorKind::kInternal, fmt::format("internal error: {}; this is a fault of Vitrine", exception.what())});
-    return static_cast<int>(ErrorKind::kInternal);
-  }
-}
-
-int Program::parse_and_run(std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
   try {
     app_.parse(std::move(words));
@@ -157,6 +157,26 @@ int Program::parse_and_run(std::vector<std::string> words) {
     if (table[i].name == name) return commands_[i]->run(context);
   }
   throw base::Exception(ErrorKind::kInternal, name + ": command without a row in the table");
+}
+
+}  // namespace
+
+int run_program(std::vector<std::string> words) {
+  try {
+    rewrite_help(words);
+    return check_stdout(Program().run(std::move(words)));
+  } catch (const base::Exception& exception) {
+    print_error(exception.error());
+    return static_cast<int>(exception.error().kind);
+  } catch (const std::bad_alloc&) {
+    print_error(
+        {ErrorKind::kNoMemory, "memory: the machine has no more to give; close other programs or use a smaller model"});
+    return static_cast<int>(ErrorKind::kNoMemory);
+  } catch (const std::exception& exception) {
+    print_error(
+        {ErrorKind::kInternal, fmt::format("internal error: {}; this is a fault of Vitrine", exception.what())});
+    return static_cast<int>(ErrorKind::kInternal);
+  }
 }
 
 }  // namespace vitrine::cli
