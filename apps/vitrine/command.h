@@ -19,7 +19,7 @@ struct CommonFlags {
 // What a running command may ask for. Lives as long as main does.
 struct Context {
   const CommonFlags& flags;
-  const CLI::App& program;  // the whole parser: completion is generated from it
+  const RootParser& parser;  // of the whole command line: completion is written from it
   Terminal out;
   Terminal err;
 };

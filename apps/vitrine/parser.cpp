@@ -1,14 +1,19 @@
 #include "vitrine/parser.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/result.h"
+#include "tools/suggest.h"
+
 namespace vitrine::cli {
 namespace {
 
+constexpr std::size_t kHelpColumn = 38;  // where --help explains a flag
 constexpr long long kNoLimit = 9'000'000'000'000'000'000;
 
 std::string range_text(long long lowest, long long highest) {
@@ -25,6 +30,83 @@ CLI::Validator integer_in(long long lowest, long long highest) {
     return fmt::format("{} is not an integer of {}", text, range_text(lowest, highest));
   };
   return {check, range_text(lowest, highest)};
+}
+
+// The deepest command that the words name so far.
+const CLI::App& chosen(const CLI::App& app) {
+  const auto parsed = app.get_subcommands();
+  return parsed.empty() ? app : chosen(*parsed.back());
+}
+
+std::string full_name(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return app.get_name();
+  return full_name(*app.get_parent()) + " " + app.get_name();
+}
+
+FlagInfo describe_flag(const CLI::Option& option) {
+  FlagInfo info;
+  info.help = option.get_description();
+  info.takes_value = option.get_items_expected_max() > 0;
+  for (const std::string& name : option.get_lnames())
+    info.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames())
+    info.names.push_back("-" + name);
+  if (option.get_positional()) info.positional = option.get_name(true);
+  return info;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (std::string& name : describe_flag(*option).names)
+      names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr))
+    names.push_back(command->get_name());
+  return names;
+}
+
+base::Error unexpected_word(const CLI::App& app, const std::string& word) {
+  const bool is_flag = word.starts_with("-");
+  const bool is_command = !is_flag && !command_names(app).empty();
+  const std::string bare = word.substr(0, is_flag ? word.find('=') : word.size());
+  const auto near = tools::nearest(bare, is_flag ? flag_names(app) : command_names(app));
+  const std::string fix = near ? fmt::format("did you mean {}?", *near) : fmt::format("see {} --help", full_name(app));
+  const char* what = is_flag ? "flag" : is_command ? "command" : "argument";
+  if (!is_flag && !is_command) {
+    return base::usage_error(
+        fmt::format("{}: one argument too many for '{}'; put text with spaces in quotes", bare, full_name(app)));
+  }
+  return base::usage_error(fmt::format("{}: no such {} of '{}'; {}", bare, what, full_name(app), fix));
+}
+
+// A parser's refusal as an error with the nearest right word.
+base::Error explain_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = chosen(app);
+  const auto remaining = command.remaining();
+  // A word that fits nowhere is the likeliest reason for a missing one too.
+  const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if ((is_extra || is_missing) && !remaining.empty()) return unexpected_word(command, remaining.front());
+  if (is_missing && command.get_parent() == nullptr) return base::usage_error("no command given; see vitrine --help");
+  std::string reason = error.what();
+  while (!reason.empty() && (reason.back() == '\n' || reason.back() == '.'))
+    reason.pop_back();
+  return base::usage_error(fmt::format("{}: {}; see {} --help", command.get_name(), reason, full_name(command)));
+}
+
+CommandInfo describe_command(const CLI::App& app) {
+  CommandInfo info{app.get_name(), app.get_description(), {}, {}};
+  for (const CLI::Option* option : app.get_options())
+    info.flags.push_back(describe_flag(*option));
+  for (const CLI::App* command : app.get_subcommands(nullptr))
+    info.commands.push_back(describe_command(*command));
+  return info;
 }
 
 }  // namespace
@@ -114,6 +196,43 @@ Parser Parser::add_command(const std::string& name, const std::string& help) con
 }
 bool Parser::was_given() const {
   return app_->parsed();
+}
+
+RootParser::RootParser(const std::string& about, const std::string& version)
+    : app_(std::make_unique<CLI::App>(about, "vitrine")) {
+  app_->set_version_flag("--version", version, "Print the version");
+  app_->set_help_flag("-h,--help", "Print this help");
+  app_->require_subcommand(1);
+  app_->footer("vitrine COMMAND --help shows the flags and two examples of a command.");
+  app_->get_formatter()->column_width(kHelpColumn);
+}
+
+RootParser::~RootParser() = default;
+
+Parser RootParser::add_command(const std::string& name, const std::string& help, const std::string& group,
+                               const std::string& footer) {
+  CLI::App* command = app_->add_subcommand(name, help);
+  command->group(group);
+  command->footer(footer);
+  command->get_formatter()->column_width(kHelpColumn);
+  return Parser(*command);
+}
+
+std::optional<std::string> RootParser::parse(std::vector<std::string> words) {
+  std::reverse(words.begin(), words.end());  // the library takes them from the back
+  try {
+    app_->parse(std::move(words));
+  } catch (const CLI::Success& success) {  // --help, --version
+    app_->exit(success);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    throw base::Exception(explain_parse_error(*app_, error));
+  }
+  return app_->get_subcommands().front()->get_name();
+}
+
+CommandInfo RootParser::describe() const {
+  return describe_command(*app_);
 }
 
 }  // namespace vitrine::cli

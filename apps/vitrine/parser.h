@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,20 @@ class Flag {
   CLI::Option* option_;
 };
 
+// What a command line offers, for completion scripts.
+struct FlagInfo {
+  std::vector<std::string> names;  // as they are typed: "--ctx", "-c"; empty for a positional
+  std::string positional;          // the name of a positional
+  std::string help;
+  bool takes_value = false;
+};
+struct CommandInfo {
+  std::string name;
+  std::string help;
+  std::vector<FlagInfo> flags;
+  std::vector<CommandInfo> commands;
+};
+
 // Describes the flags of one command. Commands use this instead of the parser library, which costs ten seconds of
 // compilation in every file that touches it. Values are bound by reference and set during parsing.
 class Parser {
@@ -60,6 +75,29 @@ class Parser {
 
  private:
   CLI::App* app_;
+};
+
+// The parser of the whole command line.
+class RootParser {
+ public:
+  RootParser(const std::string& about, const std::string& version);
+  ~RootParser();
+  RootParser(const RootParser&) = delete;
+  RootParser& operator=(const RootParser&) = delete;
+
+  // For flags that stand before a command. Lives no longer than this.
+  Parser top() const { return Parser(*app_); }
+  Parser add_command(const std::string& name, const std::string& help, const std::string& group,
+                     const std::string& footer);
+
+  // The name of the command that `words` (without the program's name) choose; nothing where they asked for help or the
+  // version, which is printed then. Throws base::Exception (kUsage) with the nearest right word.
+  std::optional<std::string> parse(std::vector<std::string> words);
+
+  CommandInfo describe() const;
+
+ private:
+  std::unique_ptr<CLI::App> app_;
 };
 
 }  // namespace vitrine::cli

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include "vitrine/commands/commands.h"
 
@@ -13,34 +12,16 @@
 namespace vitrine::cli {
 namespace {
 
-std::vector<std::string> words_of(const CLI::Option& option) {
+bool takes_model(const CommandInfo& command) {
+  return std::ranges::any_of(command.flags, [](const FlagInfo& flag) { return flag.positional == "model"; });
+}
+
+std::string candidates(const CommandInfo& command) {
   std::vector<std::string> words;
-  for (const std::string& name : option.get_lnames())
-    words.push_back("--" + name);
-  for (const std::string& name : option.get_snames())
-    words.push_back("-" + name);
-  return words;
-}
-
-std::vector<const CLI::App*> subcommands(const CLI::App& app) {
-  return app.get_subcommands(nullptr);
-}
-
-bool takes_model(const CLI::App& command) {
-  const auto options = command.get_options();
-  return std::any_of(options.begin(), options.end(), [](const CLI::Option* option) {
-    return option->get_positional() && option->get_name(true) == "model";
-  });
-}
-
-std::string candidates(const CLI::App& command) {
-  std::vector<std::string> words;
-  for (const CLI::App* sub : subcommands(command))
-    words.push_back(sub->get_name());
-  for (const CLI::Option* option : command.get_options()) {
-    for (std::string& word : words_of(*option))
-      words.push_back(std::move(word));
-  }
+  for (const CommandInfo& sub : command.commands)
+    words.push_back(sub.name);
+  for (const FlagInfo& flag : command.flags)
+    words.insert(words.end(), flag.names.begin(), flag.names.end());
   return fmt::format("{}", fmt::join(words, " "));
 }
 
@@ -52,21 +33,21 @@ std::string shell_quote(std::string_view text) {
   return out + "'";
 }
 
-std::string model_lister(const CLI::App& command) {
+std::string model_lister(const CommandInfo& command) {
   if (!takes_model(command)) return "";
-  return command.get_name() == "pull" ? "vitrine pull --quiet 2>/dev/null" : "vitrine list --quiet 2>/dev/null";
+  return command.name == "pull" ? "vitrine pull --quiet 2>/dev/null" : "vitrine list --quiet 2>/dev/null";
 }
 
-std::string bash_case(const CLI::App& command) {
+std::string bash_case(const CommandInfo& command) {
   const std::string lister = model_lister(command);
   const std::string models = lister.empty() ? "" : fmt::format(" $({})", lister);
-  return fmt::format("    {}) words=\"{}{}\" ;;\n", command.get_name(), candidates(command), models);
+  return fmt::format("    {}) words=\"{}{}\" ;;\n", command.name, candidates(command), models);
 }
 
-std::string bash_script(const CLI::App& program) {
+std::string bash_script(const CommandInfo& program) {
   std::string cases;
-  for (const CLI::App* command : subcommands(program))
-    cases += bash_case(*command);
+  for (const CommandInfo& command : program.commands)
+    cases += bash_case(command);
   return fmt::format(
       "_vitrine() {{\n"
       "  local words word=\"${{COMP_WORDS[COMP_CWORD]}}\" command=\"${{COMP_WORDS[1]}}\"\n"
@@ -92,13 +73,12 @@ std::string zsh_text(std::string_view text) {
   return out;
 }
 
-std::string zsh_arguments(const CLI::App& command) {
+std::string zsh_arguments(const CommandInfo& command) {
   std::string lines;
-  for (const CLI::Option* option : command.get_options()) {
-    const char* value = option->get_items_expected_max() > 0 ? ":value:_files" : "";
-    for (const std::string& word : words_of(*option)) {
-      lines += fmt::format(" \\\n        {}",
-                           shell_quote(fmt::format("{}[{}]{}", word, zsh_text(option->get_description()), value)));
+  for (const FlagInfo& flag : command.flags) {
+    const char* value = flag.takes_value ? ":value:_files" : "";
+    for (const std::string& word : flag.names) {
+      lines += fmt::format(" \\\n        {}", shell_quote(fmt::format("{}[{}]{}", word, zsh_text(flag.help), value)));
     }
   }
   const std::string lister = model_lister(command);
@@ -106,13 +86,12 @@ std::string zsh_arguments(const CLI::App& command) {
   return lines + fmt::format(" \\\n        {}", shell_quote("*::" + std::string("argument:") + models));
 }
 
-std::string zsh_script(const CLI::App& program) {
+std::string zsh_script(const CommandInfo& program) {
   std::string names;
   std::string cases;
-  for (const CLI::App* command : subcommands(program)) {
-    names += fmt::format("    {}\n",
-                         shell_quote(zsh_text(command->get_name()) + ":" + zsh_text(command->get_description())));
-    cases += fmt::format("      {})\n      _arguments{}\n      ;;\n", command->get_name(), zsh_arguments(*command));
+  for (const CommandInfo& command : program.commands) {
+    names += fmt::format("    {}\n", shell_quote(zsh_text(command.name) + ":" + zsh_text(command.help)));
+    cases += fmt::format("      {})\n      _arguments{}\n      ;;\n", command.name, zsh_arguments(command));
   }
   return fmt::format(
       "#compdef vitrine\n"
@@ -129,29 +108,26 @@ std::string zsh_script(const CLI::App& program) {
       names, cases);
 }
 
-std::string fish_option(const CLI::App& command, const CLI::Option& option) {
+std::string fish_option(const CommandInfo& command, const FlagInfo& flag) {
   std::string names;
-  for (const std::string& name : option.get_lnames())
-    names += " -l " + name;
-  for (const std::string& name : option.get_snames())
-    names += " -s " + name;
+  for (const std::string& name : flag.names)
+    names += (name.starts_with("--") ? " -l " : " -s ") + name.substr(name.starts_with("--") ? 2 : 1);
   if (names.empty()) return "";
-  const char* value = option.get_items_expected_max() > 0 ? " -r" : "";
-  return fmt::format("complete -c vitrine -n '__fish_seen_subcommand_from {}'{}{} -d {}\n", command.get_name(), names,
-                     value, shell_quote(option.get_description()));
+  const char* value = flag.takes_value ? " -r" : "";
+  return fmt::format("complete -c vitrine -n '__fish_seen_subcommand_from {}'{}{} -d {}\n", command.name, names, value,
+                     shell_quote(flag.help));
 }
 
-std::string fish_script(const CLI::App& program) {
+std::string fish_script(const CommandInfo& program) {
   std::string lines;
-  for (const CLI::App* command : subcommands(program)) {
-    lines += fmt::format("complete -c vitrine -n __fish_use_subcommand -f -a {} -d {}\n", command->get_name(),
-                         shell_quote(command->get_description()));
-    for (const CLI::Option* option : command->get_options())
-      lines += fish_option(*command, *option);
-    const std::string lister = model_lister(*command);
+  for (const CommandInfo& command : program.commands) {
+    lines += fmt::format("complete -c vitrine -n __fish_use_subcommand -f -a {} -d {}\n", command.name,
+                         shell_quote(command.help));
+    for (const FlagInfo& flag : command.flags)
+      lines += fish_option(command, flag);
+    const std::string lister = model_lister(command);
     if (lister.empty()) continue;
-    lines +=
-        fmt::format("complete -c vitrine -n '__fish_seen_subcommand_from {}' -a '({})'\n", command->get_name(), lister);
+    lines += fmt::format("complete -c vitrine -n '__fish_seen_subcommand_from {}' -a '({})'\n", command.name, lister);
   }
   return lines;
 }
@@ -164,7 +140,7 @@ class CompletionCommand final : public Command {
 
   int run(Context& context) override {
     const auto write = shell_ == "bash" ? bash_script : shell_ == "zsh" ? zsh_script : fish_script;
-    context.out.print(write(context.program));
+    context.out.print(write(context.parser.describe()));
     return 0;
   }
 
