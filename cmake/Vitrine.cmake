@@ -1,4 +1,4 @@
-# Build settings and the four functions that every CMakeLists.txt of this project uses.
+# Build settings and the functions that every CMakeLists.txt of this project uses.
 include_guard()
 include(GNUInstallDirs)
 
@@ -44,32 +44,35 @@ find_package(nlohmann_json REQUIRED)
 target_link_libraries(vitrine_options INTERFACE Threads::Threads)
 
 # Headers that most units read, parsed once per kind of target. Sources include what they use all the same: lint and
-# clang builds work without these.
-set(VITRINE_COMMON_HEADERS <algorithm> <array> <atomic> <charconv> <cmath> <filesystem> <fstream> <functional> <map> <memory>
-  <optional> <span> <sstream> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>
-  <nlohmann/json.hpp>)
+# clang builds work without these. nlohmann's costs every unit a second even where it is not used.
+set(VITRINE_HOT_HEADERS <algorithm> <array> <atomic> <charconv> <cmath> <filesystem> <fstream> <functional> <map> <memory>
+  <optional> <span> <sstream> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
+set(VITRINE_COLD_HEADERS ${VITRINE_HOT_HEADERS} <nlohmann/json.hpp>)
 set(VITRINE_COLD_OPTIONS $<$<CONFIG:Release>:-O1>)
 
-# vitrine_headers(NAME HEADERS h... LIBS l...): what targets of one kind take their precompiled headers from.
+# vitrine_headers(NAME [COLD] HEADERS h... LIBS l...): what targets of one kind take their precompiled headers from.
 function(vitrine_headers name)
-  cmake_parse_arguments(ARG "" "" "HEADERS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "HEADERS;LIBS" ${ARGN})
   file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/vitrine_${name}.cpp" CONTENT "")
   add_library(vitrine_${name} OBJECT "${CMAKE_BINARY_DIR}/generated/vitrine_${name}.cpp")
   target_link_libraries(vitrine_${name} PRIVATE vitrine_options ${ARG_LIBS})
-  target_compile_options(vitrine_${name} PRIVATE ${VITRINE_COLD_OPTIONS})
+  if(ARG_COLD)
+    target_compile_options(vitrine_${name} PRIVATE ${VITRINE_COLD_OPTIONS})
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(vitrine_${name} PRIVATE -fpch-preprocess)
     target_precompile_headers(vitrine_${name} PRIVATE ${ARG_HEADERS})
   endif()
 endfunction()
-vitrine_headers(common_headers HEADERS ${VITRINE_COMMON_HEADERS} LIBS fmt::fmt nlohmann_json::nlohmann_json)
+vitrine_headers(hot_headers HEADERS ${VITRINE_HOT_HEADERS} LIBS fmt::fmt)
+vitrine_headers(cold_headers COLD HEADERS ${VITRINE_COLD_HEADERS} LIBS fmt::fmt nlohmann_json::nlohmann_json)
 
-# What is neither a kernel nor a loop over tokens: compiled for a quick build.
-function(vitrine_cold target headers)
-  target_compile_options(${target} PRIVATE ${VITRINE_COLD_OPTIONS})
+# vitrine_use_headers(TARGET NAME LIBS l...): the headers, and the libraries and flags they were compiled with.
+function(vitrine_use_headers target headers)
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_compile_options(${target} PRIVATE -fpch-preprocess)
-    target_link_libraries(${target} PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
+    target_link_libraries(${target} PRIVATE ${ARG_LIBS})
     target_precompile_headers(${target} REUSE_FROM vitrine_${headers})
     get_target_property(type ${target} TYPE)
     if(type STREQUAL EXECUTABLE)
@@ -80,21 +83,40 @@ function(vitrine_cold target headers)
   endif()
 endfunction()
 
-# vitrine_library(NAME [COLD] DEPS a b): a static library vitrine_NAME of this folder's *.cpp.
-# COLD: no time is spent in it; it is compiled for a quick build.
+# What is neither a kernel nor a loop over tokens: compiled for a quick build.
+function(vitrine_cold target headers)
+  target_compile_options(${target} PRIVATE ${VITRINE_COLD_OPTIONS})
+  vitrine_use_headers(${target} ${headers} LIBS fmt::fmt nlohmann_json::nlohmann_json)
+endfunction()
+
+# vitrine_library(NAME [COLD] DEPS a b LIBS l SOURCES s COLD_SOURCES s): a static library vitrine_NAME of this folder's
+# *.cpp. COLD: no time is spent in it, or in its COLD_SOURCES; they are compiled for a quick build.
 function(vitrine_library name)
-  cmake_parse_arguments(ARG "COLD" "" "DEPS;LIBS;SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "DEPS;LIBS;SOURCES;COLD_SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   endif()
+  set(links vitrine_options ${ARG_LIBS})
+  foreach(dep ${ARG_DEPS})
+    list(APPEND links vitrine_${dep})
+  endforeach()
+  if(ARG_COLD_SOURCES)
+    list(TRANSFORM ARG_COLD_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+    list(REMOVE_ITEM ARG_SOURCES ${ARG_COLD_SOURCES})
+    add_library(vitrine_${name}_cold OBJECT ${ARG_COLD_SOURCES})
+    vitrine_cold(vitrine_${name}_cold cold_headers)
+    target_link_libraries(vitrine_${name}_cold PRIVATE ${links})
+  endif()
   add_library(vitrine_${name} STATIC ${ARG_SOURCES})
   if(ARG_COLD)
-    vitrine_cold(vitrine_${name} common_headers)
+    vitrine_cold(vitrine_${name} cold_headers)
+  else()
+    vitrine_use_headers(vitrine_${name} hot_headers LIBS fmt::fmt)
   endif()
-  target_link_libraries(vitrine_${name} PUBLIC vitrine_options ${ARG_LIBS})
-  foreach(dep ${ARG_DEPS})
-    target_link_libraries(vitrine_${name} PUBLIC vitrine_${dep})
-  endforeach()
+  if(ARG_COLD_SOURCES)
+    target_sources(vitrine_${name} PRIVATE $<TARGET_OBJECTS:vitrine_${name}_cold>)
+  endif()
+  target_link_libraries(vitrine_${name} PUBLIC ${links})
 endfunction()
 
 # vitrine_test(NAME DEPS a b): one test binary NAME_test of this folder's *_test.cpp.
