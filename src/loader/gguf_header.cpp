@@ -1,5 +1,5 @@
 #include <fmt/format.h>
-#include <simdjson.h>
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -109,7 +109,7 @@ std::string_view HeaderParser::read_name(std::string_view what) {
   if (name.empty()) fail(fmt::format("GGUF header: {} is empty", what));
   if (name.size() > kMaxKeyBytes) fail(fmt::format("GGUF header: {} {} is too long", what, in_quotes(name)));
   if (name.find('\0') != name.npos) fail(fmt::format("GGUF header: {} {} contains a NUL byte", what, in_quotes(name)));
-  if (!simdjson::validate_utf8(name)) fail(fmt::format("GGUF header: {} {} is not UTF-8", what, in_quotes(name)));
+  if (!base::is_valid_utf8(name)) fail(fmt::format("GGUF header: {} {} is not UTF-8", what, in_quotes(name)));
   return name;
 }
 

@@ -1,7 +1,7 @@
 #include "loader/hf_directory.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
+#include "base/utf8.h"
 
 #include <string_view>
 #include <system_error>
@@ -30,7 +30,7 @@ nlohmann::json read_optional(const fs::path& path) {
 
 std::string checked_template(std::string_view text) {
   if (text.size() > kMaxTemplateBytes) fail(fmt::format("chat template of more than {} bytes", kMaxTemplateBytes));
-  if (!simdjson::validate_utf8(text)) fail("chat template is not UTF-8");
+  if (!base::is_valid_utf8(text)) fail("chat template is not UTF-8");
   return std::string(text);
 }
 

@@ -1,7 +1,7 @@
 #include "loader/safetensors.h"
 
 #include <fmt/format.h>
-#include <simdjson.h>
+#include "base/utf8.h"
 
 #include <algorithm>
 #include <array>
@@ -134,7 +134,7 @@ Entry read_entry(JsonScanner& scanner, std::string name) {
 
 std::vector<Entry> read_header(std::string_view header) {
   if (!header.starts_with('{')) fail("not a safetensors file: its header does not begin with '{'");
-  if (!simdjson::validate_utf8(header)) fail("the header is not UTF-8");
+  if (!base::is_valid_utf8(header)) fail("the header is not UTF-8");
   JsonScanner scanner(header);
   std::vector<Entry> entries;
   bool has_metadata = false;

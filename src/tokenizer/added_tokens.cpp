@@ -2,28 +2,28 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
 
 std::size_t start_of_last(std::string_view text) {
   std::size_t start = text.size() - 1;
-  while (start > 0 && is_continuation(text[start]))
+  while (start > 0 && base::is_continuation(text[start]))
     --start;
   return start;
 }
 
 bool touches_word(std::string_view text, std::size_t begin, std::size_t end) {
-  const bool left = begin > 0 && is_word(decode_utf8(text.substr(start_of_last(text.substr(0, begin)))).value);
-  return left || (end < text.size() && is_word(decode_utf8(text.substr(end)).value));
+  const bool left = begin > 0 && is_word(base::decode_utf8(text.substr(start_of_last(text.substr(0, begin)))).value);
+  return left || (end < text.size() && is_word(base::decode_utf8(text.substr(end)).value));
 }
 
 std::size_t extend_left(std::string_view text, std::size_t begin, std::size_t limit) {
   while (begin > limit) {
     const std::size_t start = start_of_last(text.substr(0, begin));
-    if (start < limit || !is_space(decode_utf8(text.substr(start)).value)) break;
+    if (start < limit || !is_space(base::decode_utf8(text.substr(start)).value)) break;
     begin = start;
   }
   return begin;
@@ -31,7 +31,7 @@ std::size_t extend_left(std::string_view text, std::size_t begin, std::size_t li
 
 std::size_t extend_right(std::string_view text, std::size_t end) {
   while (end < text.size()) {
-    const CodePoint code_point = decode_utf8(text.substr(end));
+    const base::CodePoint code_point = base::decode_utf8(text.substr(end));
     if (!is_space(code_point.value)) break;
     end += code_point.length;
   }

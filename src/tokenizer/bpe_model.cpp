@@ -5,21 +5,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "tokenizer/byte_alphabet.h"
-#include "tokenizer/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
 
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 
-std::array<TokenId, 256> find_byte_ids(const Vocabulary& vocabulary, bool byte_level) {
-  std::array<TokenId, 256> ids{};
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    const auto value = static_cast<unsigned char>(byte);
-    const std::string spelling = byte_level ? std::string(spelling_of_byte(value)) : token_of_byte(value);
-    ids[byte] = vocabulary.find(spelling).value_or(-1);
-  }
+ByteIds find_byte_symbols(const Vocabulary& vocabulary) {
+  ByteIds ids{};
+  for (unsigned byte = 0; byte < ids.size(); ++byte)
+    ids[byte] = vocabulary.find(spelling_of_byte(static_cast<unsigned char>(byte))).value_or(-1);
   return ids;
 }
 
@@ -27,8 +24,8 @@ FlatMap<TokenId> find_characters(const Vocabulary& vocabulary) {
   FlatMap<TokenId> characters;
   for (TokenId id = 0; static_cast<std::size_t>(id) < vocabulary.size(); ++id) {
     const std::string_view piece = vocabulary.piece(id);
-    if (piece.empty() || piece.size() > 4 || piece.size() != utf8_length(piece[0])) continue;
-    const CodePoint code_point = decode_utf8(piece);
+    if (piece.empty() || piece.size() > 4 || piece.size() != base::utf8_length(piece[0])) continue;
+    const base::CodePoint code_point = base::decode_utf8(piece);
     if (code_point.valid) characters.insert(code_point.value, id);
   }
   return characters;
@@ -37,16 +34,17 @@ FlatMap<TokenId> find_characters(const Vocabulary& vocabulary) {
 }  // namespace
 
 BpeModel::BpeModel(const Vocabulary& vocabulary, MergeTable merges, const BpeSettings& settings)
-    : vocabulary_(vocabulary),
-      merges_(std::move(merges)),
-      settings_(settings),
-      byte_ids_(find_byte_ids(vocabulary, settings.byte_level)) {
-  has_all_bytes_ = std::ranges::none_of(byte_ids_, [](TokenId id) { return id < 0; });
-  if (!settings.byte_level) characters_ = find_characters(vocabulary);
+    : vocabulary_(vocabulary), merges_(std::move(merges)), settings_(settings), unknown_(vocabulary, settings.unknown) {
+  if (settings.byte_level) {
+    byte_ids_ = find_byte_symbols(vocabulary);
+  } else {
+    characters_ = find_characters(vocabulary);
+  }
 }
 
 void BpeModel::set_joined_to_space(FlatMap<char> joined) {
-  joined_to_space_ = std::move(joined);
+  // An unknown U+2581 becomes part of an unknown token that reaches across it.
+  if (vocabulary_.find(kSpaceMark)) joined_to_space_ = std::move(joined);
 }
 
 bool BpeModel::may_cut_before_space(char32_t previous) const {
@@ -67,9 +65,6 @@ base::Result<void> BpeModel::encode(std::string_view piece, std::vector<Symbol>&
     return done;
   }
   apply_merges(merges_, scratch);
-  if (extra_.size() > 0) {
-    if (auto done = resolve_extra(piece, scratch); !done) return done;
-  }
   out.insert(out.end(), scratch.begin(), scratch.end());
   return {};
 }
@@ -78,7 +73,7 @@ base::Result<void> BpeModel::append_bytes(std::string_view piece, std::vector<Sy
   for (std::size_t i = 0; i < piece.size(); ++i) {
     const TokenId id = byte_ids_[static_cast<unsigned char>(piece[i])];
     if (id < 0) {
-      if (auto done = append_unknown(piece.substr(i, 1), symbols); !done) return done;
+      if (auto done = unknown_.append(piece.substr(i, 1), 0, symbols); !done) return done;
     } else {
       symbols.push_back({id, 1});
     }
@@ -89,52 +84,13 @@ base::Result<void> BpeModel::append_bytes(std::string_view piece, std::vector<Sy
 base::Result<void> BpeModel::append_characters(std::string_view piece, std::vector<Symbol>& symbols) const {
   std::size_t length = 0;
   for (std::size_t i = 0; i < piece.size(); i += length) {
-    const char32_t code_point = decode_valid_utf8(piece.data() + i, length);
-    const TokenId* id = characters_.find(code_point);
-    if (id == nullptr) id = extra_.find(code_point);
-    if (id != nullptr) {
+    const char32_t code_point = base::decode_valid_utf8(piece.data() + i, length);
+    if (const TokenId* id = characters_.find(code_point)) {
       symbols.push_back({*id, static_cast<std::uint32_t>(length)});
-    } else if (auto done = append_unknown(piece.substr(i, length), symbols); !done) {
+    } else if (auto done = unknown_.append(piece.substr(i, length), 0, symbols); !done) {
       return done;
     }
   }
-  return {};
-}
-
-base::Result<void> BpeModel::append_unknown(std::string_view character, std::vector<Symbol>& symbols) const {
-  const auto is_known = [this](char byte) { return byte_ids_[static_cast<unsigned char>(byte)] >= 0; };
-  if (settings_.byte_fallback && (has_all_bytes_ || std::ranges::all_of(character, is_known))) {
-    for (const char byte : character)
-      symbols.push_back({byte_ids_[static_cast<unsigned char>(byte)], 1});
-    return {};
-  }
-  if (!settings_.unknown) {
-    return base::usage_error(fmt::format("the vocabulary has no token for the byte 0x{:02X} and no unknown token",
-                                         static_cast<unsigned char>(character[0])));
-  }
-  const auto length = static_cast<std::uint32_t>(character.size());
-  if (settings_.fuse_unknown && !symbols.empty() && symbols.back().id == *settings_.unknown) {
-    symbols.back().length += length;
-  } else {
-    symbols.push_back({*settings_.unknown, length});
-  }
-  return {};
-}
-
-base::Result<void> BpeModel::resolve_extra(std::string_view piece, std::vector<Symbol>& symbols) const {
-  const auto is_extra = [this](const Symbol& symbol) {
-    return static_cast<std::size_t>(symbol.id) >= vocabulary_.size();
-  };
-  if (std::ranges::none_of(symbols, is_extra)) return {};
-  std::vector<Symbol> resolved;
-  for (std::size_t i = 0, at = 0; i < symbols.size(); at += symbols[i].length, ++i) {
-    if (!is_extra(symbols[i])) {
-      resolved.push_back(symbols[i]);
-    } else if (auto done = append_unknown(piece.substr(at, symbols[i].length), resolved); !done) {
-      return done;
-    }
-  }
-  symbols = std::move(resolved);
   return {};
 }
 
@@ -156,9 +112,9 @@ base::Result<void> add_merge(const Vocabulary& vocabulary, NamedMerge merge, std
 void note_join_to_space(NamedMerge merge, FlatMap<char>& joined) {
   if (!merge.right.starts_with(kSpaceMark)) return;
   std::size_t start = merge.left.size() - 1;
-  while (start > 0 && is_continuation(merge.left[start]))
+  while (start > 0 && base::is_continuation(merge.left[start]))
     --start;
-  joined.insert(decode_utf8(merge.left.substr(start)).value, 1);
+  joined.insert(base::decode_utf8(merge.left.substr(start)).value, 1);
 }
 
 }  // namespace vitrine::tokenizer

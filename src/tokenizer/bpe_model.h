@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "tokenizer/model.h"
+#include "tokenizer/unknown_characters.h"
 #include "tokenizer/vocabulary.h"
 
 namespace vitrine::tokenizer {
@@ -15,13 +15,11 @@ namespace vitrine::tokenizer {
 // What a BPE vocabulary starts from and how it treats what it does not know.
 struct BpeSettings {
   bool byte_level = false;     // the first symbols are bytes, spelled in the byte alphabet; else characters
-  bool byte_fallback = false;  // an unknown character becomes its byte tokens
   bool ignore_merges = false;  // a piece that is a token as a whole is taken without merging
-  bool fuse_unknown = false;   // neighbouring unknown characters become one unknown token
-  std::optional<TokenId> unknown;
+  UnknownSettings unknown;
 };
 
-// Byte-pair encoding, on bytes (GPT-2, Llama 3) or on characters (SentencePiece models, Gemma).
+// Byte-pair encoding with listed merges, on bytes (GPT-2, Llama 3) or on characters (a tokenizer.json of Gemma).
 class BpeModel : public Model {
  public:
   // Both references must outlive the model.
@@ -32,25 +30,19 @@ class BpeModel : public Model {
   bool may_cut_before_space(char32_t previous) const override;
   std::string_view kind() const override { return settings_.byte_level ? "byte-level BPE" : "BPE"; }
 
-  // Names characters that are no pieces by ids beyond the vocabulary, so that merges may still join them (SentencePiece
-  // joins neighbours whenever their joint text is a piece). Unknown characters left over go to byte tokens.
-  void set_extra_characters(FlatMap<TokenId> extra) { extra_ = std::move(extra); }
   // The code points that some merge joins with a U+2581 on their right.
   void set_joined_to_space(FlatMap<char> joined);
 
  private:
   base::Result<void> append_bytes(std::string_view piece, std::vector<Symbol>& symbols) const;
   base::Result<void> append_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
-  base::Result<void> append_unknown(std::string_view character, std::vector<Symbol>& symbols) const;
-  base::Result<void> resolve_extra(std::string_view piece, std::vector<Symbol>& symbols) const;
 
   const Vocabulary& vocabulary_;
   MergeTable merges_;
   BpeSettings settings_;
-  std::array<TokenId, 256> byte_ids_{};
-  bool has_all_bytes_ = false;
-  FlatMap<TokenId> characters_;
-  FlatMap<TokenId> extra_;
+  UnknownCharacters unknown_;
+  ByteIds byte_ids_{};           // the first symbols of a byte-level model
+  FlatMap<TokenId> characters_;  // those of the others
   std::optional<FlatMap<char>> joined_to_space_;
 };
 

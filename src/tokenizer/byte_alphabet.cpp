@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -26,7 +26,7 @@ Alphabet make_alphabet() {
   char32_t next_free = 0x100;
   for (unsigned byte = 0; byte < 256; ++byte) {
     const char32_t code_point = stands_for_itself(byte) ? byte : next_free++;
-    append_utf8(alphabet.spelling[byte], code_point);
+    base::append_utf8(alphabet.spelling[byte], code_point);
     alphabet.byte_of[code_point] = static_cast<std::int16_t>(byte);
   }
   return alphabet;
@@ -51,7 +51,7 @@ std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
   std::string bytes;
   bytes.reserve(spelling.size());
   while (!spelling.empty()) {
-    const CodePoint code_point = decode_utf8(spelling);
+    const base::CodePoint code_point = base::decode_utf8(spelling);
     if (!code_point.valid || code_point.value >= byte_of.size() || byte_of[code_point.value] < 0) return std::nullopt;
     bytes.push_back(static_cast<char>(byte_of[code_point.value]));
     spelling.remove_prefix(code_point.length);

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/utf8.h"
 #include "tokenizer/byte_alphabet.h"
-#include "tokenizer/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -69,7 +69,7 @@ void PieceDecoder::push_byte_token(char byte, std::string& out) {
 
 // Ends a run of byte tokens: what is pending can no longer become a character.
 void PieceDecoder::end_run(std::string& out) {
-  if (rules_->bad_bytes == DecodeRules::BadBytes::kWholeRun && whole_ && !is_valid_utf8(pending_)) {
+  if (rules_->bad_bytes == DecodeRules::BadBytes::kWholeRun && whole_ && !base::is_valid_utf8(pending_)) {
     take_bad_bytes(pending_.size(), out);
   }
   drain(true, out);
@@ -80,7 +80,7 @@ void PieceDecoder::drain(bool at_end, std::string& out) {
   std::size_t pos = 0;
   std::string_view rest = pending_;
   while (!rest.empty()) {
-    const CodePoint code_point = decode_utf8(rest);
+    const base::CodePoint code_point = base::decode_utf8(rest);
     if (code_point.truncated && !at_end) break;
     if (code_point.valid) {
       out.append(rest, 0, code_point.length);
@@ -88,15 +88,15 @@ void PieceDecoder::drain(bool at_end, std::string& out) {
       continue;
     }
     if (rules_->bad_bytes == DecodeRules::BadBytes::kMaximalSubpart) {
-      out += kReplacementUtf8;
+      out += base::kReplacementUtf8;
       rest.remove_prefix(code_point.length);
     } else if (rules_->bad_bytes == DecodeRules::BadBytes::kSingleBytes) {
-      out += kReplacementUtf8;
+      out += base::kReplacementUtf8;
       rest.remove_prefix(1);
     } else {
       run_is_bad_ = true;
       for (; !rest.empty(); rest.remove_prefix(1))
-        out += kReplacementUtf8;
+        out += base::kReplacementUtf8;
     }
   }
   pos = pending_.size() - rest.size();
@@ -105,7 +105,7 @@ void PieceDecoder::drain(bool at_end, std::string& out) {
 
 void PieceDecoder::take_bad_bytes(std::size_t count, std::string& out) {
   for (std::size_t i = 0; i < count; ++i)
-    out += kReplacementUtf8;
+    out += base::kReplacementUtf8;
   pending_.erase(0, count);
 }
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -17,16 +17,16 @@ constexpr std::size_t kMaxCachedWordBytes = 32;
 
 AlignedText replace_bad_bytes(std::string_view text, bool single_bytes, bool tracked) {
   const AlignedText original(text, 0, tracked);
-  if (is_valid_utf8(text)) return original;
+  if (base::is_valid_utf8(text)) return original;
   AlignedText result = AlignedText::empty_like(original);
   std::size_t length = 0;
   for (std::size_t i = 0; i < text.size(); i += length) {
-    const CodePoint code_point = decode_utf8(text.substr(i));
+    const base::CodePoint code_point = base::decode_utf8(text.substr(i));
     length = code_point.valid || !single_bytes ? code_point.length : 1;
     if (code_point.valid) {
       result.copy(original, i, i + length);
     } else {
-      result.insert(kReplacementUtf8, original.source(i, i + length));
+      result.insert(base::kReplacementUtf8, original.source(i, i + length));
     }
   }
   return result;
@@ -105,10 +105,10 @@ base::Result<void> Encoder::encode_piece(std::string_view text, Range piece) {
   for (std::size_t mark = until_end.find(kSpaceMark, piece.begin + 1); mark != std::string_view::npos;
        mark = until_end.find(kSpaceMark, mark + kSpaceMark.size())) {
     std::size_t previous = mark - 1;
-    while (previous > begin && is_continuation(text[previous]))
+    while (previous > begin && base::is_continuation(text[previous]))
       --previous;
     std::size_t length = 0;
-    if (!parts_.model->may_cut_before_space(decode_valid_utf8(text.data() + previous, length))) continue;
+    if (!parts_.model->may_cut_before_space(base::decode_valid_utf8(text.data() + previous, length))) continue;
     const auto end = static_cast<std::uint32_t>(mark);
     if (auto done = encode_word(text, {begin, end}); !done) return done;
     begin = end;

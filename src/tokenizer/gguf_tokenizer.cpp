@@ -6,10 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "base/utf8.h"
 #include "tokenizer/bpe_model.h"
 #include "tokenizer/known_patterns.h"
+#include "tokenizer/scored_bpe_model.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -174,7 +175,8 @@ base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   if (auto done = add_pieces(source, *parts.vocabulary); !done) return std::move(done).error();
   auto merges = read_merges(source, *parts.vocabulary);
   if (!merges) return std::move(merges).error();
-  const BpeSettings settings{.byte_level = true, .ignore_merges = row->ignore_merges, .unknown = source.unk};
+  const BpeSettings settings{
+      .byte_level = true, .ignore_merges = row->ignore_merges, .unknown = {.unknown = source.unk}};
   parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
   parts.decode_rules.byte_level = true;
   if (auto done = add_special_tokens(source, parts); !done) return std::move(done).error();
@@ -182,66 +184,13 @@ base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   return parts;
 }
 
-// SentencePiece BPE has no list of merges: two neighbours merge if their joint text is a piece, the piece with the
-// highest score first. This writes the rule out as a table. Characters that occur in pieces but are none themselves get
-// ids beyond the vocabulary, for they can be merged all the same.
-class ScoredMerges {
- public:
-  ScoredMerges(const GgufVocabulary& source, const Vocabulary& vocabulary)
-      : source_(source), vocabulary_(vocabulary), table_(source.tokens.size() * 2) {
-    rank_scores();
-    for (std::size_t i = 0; i < source.tokens.size(); ++i) {
-      const TokenType type = type_of(source, i);
-      if (type == TokenType::kNormal || type == TokenType::kUserDefined) add_splits_of(static_cast<TokenId>(i));
-    }
-  }
-
-  MergeTable take_table() { return std::move(table_); }
-  FlatMap<TokenId> take_extra_characters() { return std::move(extra_); }
-  FlatMap<char> take_joined_to_space() { return std::move(joined_to_space_); }
-
- private:
-  // Equal scores share a rank: among them the leftmost pair merges first.
-  void rank_scores() {
-    std::vector<float> distinct(source_.scores);
-    std::ranges::sort(distinct, std::greater<>());
-    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-    ranks_.reserve(source_.scores.size());
-    for (const float score : source_.scores) {
-      const auto at = std::ranges::lower_bound(distinct, score, std::greater<>());
-      ranks_.push_back(static_cast<std::uint32_t>(at - distinct.begin()));
-    }
-  }
-
-  void add_splits_of(TokenId id) {
-    const std::string_view piece = vocabulary_.piece(id);
-    if (!is_valid_utf8(piece)) return;
-    const std::uint32_t rank = ranks_[static_cast<std::size_t>(id)];
-    for (std::size_t at = piece.empty() ? 0 : utf8_length(piece[0]); at < piece.size(); at += utf8_length(piece[at])) {
-      const NamedMerge merge{piece.substr(0, at), piece.substr(at)};
-      const auto left = symbol_of(merge.left);
-      if (!left) continue;
-      const auto right = symbol_of(merge.right);
-      if (!right) continue;
-      table_.insert(*left, *right, {rank, id});
-      note_join_to_space(merge, joined_to_space_);
-    }
-  }
-
-  std::optional<TokenId> symbol_of(std::string_view text) {
-    if (const auto id = vocabulary_.find(text)) return id;
-    if (text.size() > 4 || text.size() != utf8_length(text[0])) return std::nullopt;
-    const auto fresh = static_cast<TokenId>(vocabulary_.size() + extra_.size());
-    return extra_.insert(decode_utf8(text).value, fresh);
-  }
-
-  const GgufVocabulary& source_;
-  const Vocabulary& vocabulary_;
-  MergeTable table_;
-  std::vector<std::uint32_t> ranks_;
-  FlatMap<TokenId> extra_;
-  FlatMap<char> joined_to_space_;
-};
+// Which pieces a merge may make.
+std::vector<bool> find_made_pieces(const GgufVocabulary& source) {
+  std::vector<bool> made(source.tokens.size());
+  for (std::size_t i = 0; i < made.size(); ++i)
+    made[i] = type_of(source, i) == TokenType::kNormal || type_of(source, i) == TokenType::kUserDefined;
+  return made;
+}
 
 void add_sentencepiece_text_rules(const GgufVocabulary& source, TokenizerParts& parts) {
   const bool adds_prefix = source.add_space_prefix.value_or(true);
@@ -270,12 +219,8 @@ base::Result<TokenizerParts> read_sentencepiece(const GgufVocabulary& source) {
   TokenizerParts parts;
   add_sentencepiece_text_rules(source, parts);
   if (auto done = add_pieces(source, *parts.vocabulary); !done) return std::move(done).error();
-  ScoredMerges merges(source, *parts.vocabulary);
-  const BpeSettings settings{.byte_fallback = true, .fuse_unknown = true, .unknown = source.unk};
-  auto model = std::make_unique<BpeModel>(*parts.vocabulary, merges.take_table(), settings);
-  model->set_extra_characters(merges.take_extra_characters());
-  model->set_joined_to_space(merges.take_joined_to_space());
-  parts.model = std::move(model);
+  const UnknownCharacters unknown(*parts.vocabulary, {.byte_fallback = true, .fuse = true, .unknown = source.unk});
+  parts.model = std::make_unique<ScoredBpeModel>(*parts.vocabulary, source.scores, find_made_pieces(source), unknown);
   if (auto done = add_special_tokens(source, parts); !done) return std::move(done).error();
   set_affixes(source, true, parts);
   return parts;

@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -19,8 +19,10 @@ class Scanner {
   std::size_t size() const { return text_.size(); }
   bool at_end(std::size_t pos) const { return pos >= text_.size(); }
   char byte(std::size_t pos) const { return pos < text_.size() ? text_[pos] : '\0'; }
-  char32_t at(std::size_t pos, std::size_t& length) const { return decode_valid_utf8(text_.data() + pos, length); }
-  std::size_t after(std::size_t pos) const { return pos + utf8_length(text_[pos]); }
+  char32_t at(std::size_t pos, std::size_t& length) const {
+    return base::decode_valid_utf8(text_.data() + pos, length);
+  }
+  std::size_t after(std::size_t pos) const { return pos + base::utf8_length(text_[pos]); }
 
   template <typename Predicate>
   bool is(std::size_t pos, Predicate predicate) const {
@@ -40,7 +42,7 @@ class Scanner {
   std::size_t before(std::size_t pos) const {
     do
       --pos;
-    while (pos > 0 && is_continuation(text_[pos]));
+    while (pos > 0 && base::is_continuation(text_[pos]));
     return pos;
   }
 

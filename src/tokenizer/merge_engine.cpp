@@ -10,11 +10,6 @@ namespace {
 constexpr std::size_t kMaxScanned = 64;
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-Merge merge_of(const MergeTable& merges, const Symbol& left, const Symbol& right) {
-  const Merge* merge = merges.find(left.id, right.id);
-  return merge != nullptr ? *merge : Merge{};
-}
-
 // The candidate pairs of one rank, by the position of their left symbol. Nearly all arrive in increasing order.
 class Bucket {
  public:
@@ -46,9 +41,10 @@ class Bucket {
 // Merging of one long piece. The symbols are a linked list over their array; every candidate pair waits in the bucket
 // of its rank. Ranks are taken in increasing order from a heap that holds each rank once. A candidate that an earlier
 // merge undid is known by its symbol's pair having another rank now.
+template <typename Merges>
 class RankBuckets {
  public:
-  RankBuckets(const MergeTable& merges, std::vector<Symbol>& symbols) : merges_(merges), symbols_(symbols) {
+  RankBuckets(const Merges& merges, std::vector<Symbol>& symbols) : merges_(merges), symbols_(symbols) {
     const auto num_symbols = static_cast<std::uint32_t>(symbols.size());
     next_.resize(num_symbols);
     previous_.resize(num_symbols);
@@ -73,7 +69,7 @@ class RankBuckets {
 
  private:
   void find_pair(std::uint32_t left) {
-    pair_[left] = next_[left] == kNone ? Merge{} : merge_of(merges_, symbols_[left], symbols_[next_[left]]);
+    pair_[left] = next_[left] == kNone ? Merge{} : merges_.find(symbols_[left], symbols_[next_[left]]);
     if (pair_[left].merged < 0) return;
     Bucket& bucket = buckets_[bucket_index(pair_[left].rank)];
     bucket.add(left);
@@ -122,7 +118,7 @@ class RankBuckets {
     symbols_.resize(num_kept);
   }
 
-  const MergeTable& merges_;
+  const Merges& merges_;
   std::vector<Symbol>& symbols_;
   std::vector<std::uint32_t> next_, previous_;
   std::vector<Merge> pair_;  // of each symbol with its right neighbour
@@ -135,10 +131,11 @@ class RankBuckets {
 
 }  // namespace
 
-void apply_merges_by_scan(const MergeTable& merges, std::vector<Symbol>& symbols) {
+template <typename Merges>
+void apply_merges_by_scan(const Merges& merges, std::vector<Symbol>& symbols) {
   std::vector<Merge> pairs(symbols.size());
   for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
-    pairs[i] = merge_of(merges, symbols[i], symbols[i + 1]);
+    pairs[i] = merges.find(symbols[i], symbols[i + 1]);
   while (symbols.size() > 1) {
     const auto best = std::min_element(pairs.begin(), pairs.end() - 1,
                                        [](const Merge& a, const Merge& b) { return a.rank < b.rank; });
@@ -147,18 +144,25 @@ void apply_merges_by_scan(const MergeTable& merges, std::vector<Symbol>& symbols
     symbols[at] = {best->merged, symbols[at].length + symbols[at + 1].length};
     symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(at) + 1);
     pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-    if (at > 0) pairs[at - 1] = merge_of(merges, symbols[at - 1], symbols[at]);
-    pairs[at] = at + 1 < symbols.size() ? merge_of(merges, symbols[at], symbols[at + 1]) : Merge{};
+    if (at > 0) pairs[at - 1] = merges.find(symbols[at - 1], symbols[at]);
+    pairs[at] = at + 1 < symbols.size() ? merges.find(symbols[at], symbols[at + 1]) : Merge{};
   }
 }
 
-void apply_merges_by_rank(const MergeTable& merges, std::vector<Symbol>& symbols) {
+template <typename Merges>
+void apply_merges_by_rank(const Merges& merges, std::vector<Symbol>& symbols) {
   if (!symbols.empty()) RankBuckets(merges, symbols).run();
 }
 
-void apply_merges(const MergeTable& merges, std::vector<Symbol>& symbols) {
+template <typename Merges>
+void apply_merges(const Merges& merges, std::vector<Symbol>& symbols) {
   if (symbols.size() <= kMaxScanned) return apply_merges_by_scan(merges, symbols);
   apply_merges_by_rank(merges, symbols);
 }
+
+template void apply_merges(const MergeTable&, std::vector<Symbol>&);
+template void apply_merges(const PieceMerges&, std::vector<Symbol>&);
+template void apply_merges_by_scan(const MergeTable&, std::vector<Symbol>&);
+template void apply_merges_by_rank(const MergeTable&, std::vector<Symbol>&);
 
 }  // namespace vitrine::tokenizer

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -63,7 +63,7 @@ class MapCharacters : public NormalizerStep {
     std::size_t length = 0;
     std::string mapped;
     for (std::size_t i = 0; i < bytes.size(); i += length) {
-      const char32_t code_point = decode_valid_utf8(bytes.data() + i, length);
+      const char32_t code_point = base::decode_valid_utf8(bytes.data() + i, length);
       mapped.clear();
       map_(code_point, mapped);
       if (bytes.compare(i, length, mapped) == 0) {
@@ -83,12 +83,12 @@ void lowercase(char32_t code_point, std::string& out) {
   if (code_point == 0x130) {  // the one letter whose lower case is two code points (SpecialCasing.txt)
     out += "i\xCC\x87";
   } else {
-    append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point))));
+    base::append_utf8(out, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point))));
   }
 }
 
 void drop_marks(char32_t code_point, std::string& out) {
-  if (!is_mark(code_point)) append_utf8(out, code_point);
+  if (!is_mark(code_point)) base::append_utf8(out, code_point);
 }
 
 class Strip : public NormalizerStep {
@@ -100,13 +100,13 @@ class Strip : public NormalizerStep {
     std::size_t begin = 0;
     std::size_t end = bytes.size();
     std::size_t length = 0;
-    while (left_ && begin < end && is_space(decode_valid_utf8(bytes.data() + begin, length)))
+    while (left_ && begin < end && is_space(base::decode_valid_utf8(bytes.data() + begin, length)))
       begin += length;
     while (right_ && end > begin) {
       std::size_t last = end - 1;
-      while (last > begin && is_continuation(bytes[last]))
+      while (last > begin && base::is_continuation(bytes[last]))
         --last;
-      if (!is_space(decode_valid_utf8(bytes.data() + last, length))) break;
+      if (!is_space(base::decode_valid_utf8(bytes.data() + last, length))) break;
       end = last;
     }
     AlignedText result = AlignedText::empty_like(text);
@@ -154,7 +154,7 @@ class UnicodeNormalization : public NormalizerStep {
     std::size_t start = 0;
     std::size_t length = 0;
     for (std::size_t i = 0; i < bytes.size(); i += length) {
-      const char32_t code_point = decode_valid_utf8(bytes.data() + i, length);
+      const char32_t code_point = base::decode_valid_utf8(bytes.data() + i, length);
       if (i == start || !is_boundary_before(code_point)) continue;
       append_cluster(text, start, i, result);
       start = i;

@@ -3,8 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
-#include "tokenizer/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -89,7 +89,7 @@ class PrefixSpace : public PreTokenizerStep {
   base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool /*at_start*/) const override {
     rewrite_pieces(text, pieces, [&text](Range piece, AlignedText& result) {
       std::size_t length = 0;
-      const bool has_space = is_space(decode_valid_utf8(text.text().data() + piece.begin, length));
+      const bool has_space = is_space(base::decode_valid_utf8(text.text().data() + piece.begin, length));
       if (!has_space) result.insert(" ", text.source(piece.begin, piece.begin));
       result.copy(text, piece.begin, piece.end);
     });

@@ -142,14 +142,14 @@ std::unique_ptr<Model> read_bpe(const PaddedText& text, const Members& members, 
   read_bpe_vocabulary(text, required(members, "vocab", "model"), vocabulary);
   BpeSettings settings;
   settings.byte_level = byte_level;
-  settings.byte_fallback = read_flag(members, "byte_fallback");
   settings.ignore_merges = read_flag(members, "ignore_merges");
-  settings.fuse_unknown = read_flag(members, "fuse_unk");
+  settings.unknown.byte_fallback = read_flag(members, "byte_fallback");
+  settings.unknown.fuse = read_flag(members, "fuse_unk");
   const nlohmann::json unknown = member(members, "unk_token", "model.unk_token");
   if (!unknown.is_null()) {
     const std::string name = JsonNode(unknown, "model.unk_token").string();
-    settings.unknown = vocabulary.find(name);
-    if (!settings.unknown) fail("model.unk_token", fmt::format("\"{}\" is not in the vocabulary", name));
+    settings.unknown.unknown = vocabulary.find(name);
+    if (!settings.unknown.unknown) fail("model.unk_token", fmt::format("\"{}\" is not in the vocabulary", name));
   }
   Merges merges = read_merges(text, required(members, "merges", "model"), vocabulary);
   auto model = std::make_unique<BpeModel>(vocabulary, std::move(merges.table), settings);
@@ -184,7 +184,7 @@ std::unique_ptr<Model> read_unigram(const PaddedText& text, const Members& membe
                                     Vocabulary& vocabulary) {
   if (byte_level) fail("pre_tokenizer", "ByteLevel before a Unigram model is not supported");
   std::vector<double> scores = read_unigram_vocabulary(text, required(members, "vocab", "model"), vocabulary);
-  UnigramModel::Settings settings;
+  UnknownSettings settings;
   settings.byte_fallback = read_flag(members, "byte_fallback");
   const nlohmann::json unknown = member(members, "unk_id", "model.unk_id");
   if (!unknown.is_null()) {
@@ -192,7 +192,7 @@ std::unique_ptr<Model> read_unigram(const PaddedText& text, const Members& membe
     if (id < 0 || static_cast<std::size_t>(id) >= scores.size()) fail("model.unk_id", "is not a token id");
     settings.unknown = static_cast<TokenId>(id);
   }
-  return std::make_unique<UnigramModel>(vocabulary, std::move(scores), settings);
+  return std::make_unique<UnigramModel>(vocabulary, std::move(scores), UnknownCharacters(vocabulary, settings));
 }
 
 // Files of old versions leave the type of a BPE model out.

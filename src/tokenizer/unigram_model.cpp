@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "tokenizer/byte_alphabet.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -18,13 +17,10 @@ std::uint64_t edge(std::uint32_t node, char byte) {
 
 }  // namespace
 
-UnigramModel::UnigramModel(const Vocabulary& vocabulary, std::vector<double> scores, const Settings& settings)
-    : scores_(std::move(scores)), settings_(settings) {
+UnigramModel::UnigramModel(const Vocabulary& vocabulary, std::vector<double> scores, const UnknownCharacters& unknown)
+    : scores_(std::move(scores)), unknown_(unknown) {
   const auto lowest = std::ranges::min_element(scores_);
   unknown_score_ = (lowest == scores_.end() ? 0 : *lowest) - kUnknownPenalty;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    byte_ids_[byte] = vocabulary.find(token_of_byte(static_cast<unsigned char>(byte))).value_or(-1);
-  }
   for (TokenId id = 0; static_cast<std::size_t>(id) < scores_.size(); ++id) {
     std::uint32_t node = 0;
     for (const char byte : vocabulary.piece(id)) {
@@ -37,7 +33,7 @@ UnigramModel::UnigramModel(const Vocabulary& vocabulary, std::vector<double> sco
 }
 
 void UnigramModel::try_pieces_at(std::string_view text, std::size_t start, std::vector<Step>& steps) const {
-  const std::size_t character = utf8_length(text[start]);
+  const std::size_t character = base::utf8_length(text[start]);
   const auto offer = [&](std::size_t end, TokenId id, double score) {
     Step& step = steps[end];
     if (step.reached && score <= step.score) return;
@@ -61,7 +57,7 @@ base::Result<void> UnigramModel::encode(std::string_view piece, std::vector<Symb
                                         std::vector<Symbol>& out) const {
   std::vector<Step> steps(piece.size() + 1);
   steps[0].reached = true;
-  for (std::size_t start = 0; start < piece.size(); start += utf8_length(piece[start])) {
+  for (std::size_t start = 0; start < piece.size(); start += base::utf8_length(piece[start])) {
     if (steps[start].reached) try_pieces_at(piece, start, steps);
   }
   scratch.clear();
@@ -76,24 +72,11 @@ base::Result<void> UnigramModel::encode(std::string_view piece, std::vector<Symb
       length += (symbol++)->length;
     if (id >= 0) {
       out.push_back({id, length});
-    } else if (auto done = append_unknown(piece.substr(start, length), out); !done) {
+    } else if (auto done = unknown_.append(piece.substr(start, length), out.size(), out); !done) {
       return done;
     }
     start += length;
   }
-  return {};
-}
-
-base::Result<void> UnigramModel::append_unknown(std::string_view text, std::vector<Symbol>& out) const {
-  const auto id_of = [this](char byte) { return byte_ids_[static_cast<unsigned char>(byte)]; };
-  if (settings_.byte_fallback && std::ranges::all_of(text, [&](char byte) { return id_of(byte) >= 0; })) {
-    for (const char byte : text)
-      out.push_back({id_of(byte), 1});
-    return {};
-  }
-  if (!settings_.unknown)
-    return base::usage_error("the text has characters without a token, and there is no unknown token");
-  out.push_back({*settings_.unknown, static_cast<std::uint32_t>(text.size())});
   return {};
 }
 

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "tokenizer/model.h"
+#include "tokenizer/unknown_characters.h"
 #include "tokenizer/vocabulary.h"
 
 namespace vitrine::tokenizer {
@@ -14,13 +13,8 @@ namespace vitrine::tokenizer {
 // 1804.10959).
 class UnigramModel : public Model {
  public:
-  struct Settings {
-    std::optional<TokenId> unknown;
-    bool byte_fallback = false;  // an unknown character becomes its byte tokens
-  };
-
-  // `scores` by id; the vocabulary must outlive the model.
-  UnigramModel(const Vocabulary& vocabulary, std::vector<double> scores, const Settings& settings);
+  // `scores` by id; the vocabulary must outlive the model. Neighbouring unknown characters are one to `unknown`.
+  UnigramModel(const Vocabulary& vocabulary, std::vector<double> scores, const UnknownCharacters& unknown);
 
   base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
                             std::vector<Symbol>& out) const override;
@@ -35,12 +29,10 @@ class UnigramModel : public Model {
   };
 
   void try_pieces_at(std::string_view text, std::size_t start, std::vector<Step>& steps) const;
-  base::Result<void> append_unknown(std::string_view text, std::vector<Symbol>& out) const;
 
   std::vector<double> scores_;
   double unknown_score_ = 0;
-  Settings settings_;
-  std::array<TokenId, 256> byte_ids_{};
+  UnknownCharacters unknown_;
   // A trie of the pieces: edges from (node, byte) to nodes, and for each node the id of the piece that ends there.
   FlatMap<std::uint32_t> edges_;
   std::vector<TokenId> id_at_node_ = {-1};

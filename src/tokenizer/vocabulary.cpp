@@ -20,19 +20,21 @@ std::uint32_t hash_of(std::string_view piece) {
 void Vocabulary::reserve(std::size_t num_pieces, std::size_t num_bytes) {
   bytes_.reserve(num_bytes);
   entries_.reserve(num_pieces);
-  while (slots_.size() < num_pieces * 2)
-    grow();
 }
 
 base::Result<void> Vocabulary::add(TokenId id, std::string_view piece) {
-  if ((num_listed_ + 1) * 2 > slots_.size()) grow();
-  const std::uint32_t hash = hash_of(piece);
-  Slot& slot = slots_[slot_of(piece, hash)];
-  if (slot.id >= 0) return base::bad_file(fmt::format("ids {} and {} have the same text", slot.id, id));
+  if (const auto other = find(piece)) {
+    return base::bad_file(fmt::format("ids {} and {} have the same text", *other, id));
+  }
   if (auto stored = store(id, piece); !stored) return stored;
-  slot = {hash, id};
-  ++num_listed_;
   max_piece_bytes_ = std::max(max_piece_bytes_, piece.size());
+  if (piece.size() <= kMaxShort) {
+    short_ids_.insert(short_key(piece), id);
+    return {};
+  }
+  if (++num_long_ * 2 > slots_.size()) grow();
+  const std::uint32_t hash = hash_of(piece);
+  slots_[slot_of(piece, hash)] = {hash, id};
   return {};
 }
 
@@ -57,7 +59,7 @@ std::string_view Vocabulary::piece(TokenId id) const {
   return std::string_view(bytes_).substr(entry(id).begin, entry(id).length);
 }
 
-std::optional<TokenId> Vocabulary::find(std::string_view piece) const {
+std::optional<TokenId> Vocabulary::find_long(std::string_view piece) const {
   const Slot& slot = slots_[slot_of(piece, hash_of(piece))];
   if (slot.id < 0) return std::nullopt;
   return slot.id;

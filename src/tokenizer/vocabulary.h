@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "base/result.h"
 #include "base/token_id.h"
+#include "tokenizer/flat_map.h"
 
 namespace vitrine::tokenizer {
 
@@ -31,7 +33,11 @@ class Vocabulary {
   bool contains(TokenId id) const { return id >= 0 && static_cast<std::size_t>(id) < size() && entry(id).used; }
   // Empty for an id outside the vocabulary.
   std::string_view piece(TokenId id) const;
-  std::optional<TokenId> find(std::string_view piece) const;
+  std::optional<TokenId> find(std::string_view piece) const {
+    if (piece.size() > kMaxShort) return find_long(piece);
+    const TokenId* id = short_ids_.find(short_key(piece));
+    return id == nullptr ? std::nullopt : std::optional(*id);
+  }
   std::size_t max_piece_bytes() const { return max_piece_bytes_; }
 
  private:
@@ -45,6 +51,32 @@ class Vocabulary {
     TokenId id = -1;
   };
 
+  // Most lookups are of short pieces: those lie in a table whose keys are the pieces themselves.
+  static constexpr std::size_t kMaxShort = 7;
+
+  template <typename Word>
+  static std::uint64_t load(const char* from) {
+    Word word = 0;
+    std::memcpy(&word, from, sizeof(word));
+    return word;
+  }
+  // The bytes of a piece of at most kMaxShort bytes and, above them, how many they are.
+  static std::uint64_t short_key(std::string_view piece) {
+    const std::size_t size = piece.size();
+    std::uint64_t key = std::uint64_t{size} << 56;
+    if (size >= 4) {  // two words, which may overlap
+      key |= load<std::uint32_t>(piece.data());
+      key |= load<std::uint32_t>(piece.data() + size - 4) << (8 * (size - 4));
+    } else if (size >= 2) {
+      key |= load<std::uint16_t>(piece.data());
+      key |= load<std::uint16_t>(piece.data() + size - 2) << (8 * (size - 2));
+    } else if (size == 1) {
+      key |= static_cast<unsigned char>(piece[0]);
+    }
+    return key;
+  }
+
+  std::optional<TokenId> find_long(std::string_view piece) const;
   const Entry& entry(TokenId id) const { return entries_[static_cast<std::size_t>(id)]; }
   base::Result<void> store(TokenId id, std::string_view piece);
   std::size_t slot_of(std::string_view piece, std::uint32_t hash) const;
@@ -52,8 +84,9 @@ class Vocabulary {
 
   std::string bytes_;
   std::vector<Entry> entries_;
-  std::vector<Slot> slots_ = std::vector<Slot>(16);
-  std::size_t num_listed_ = 0;
+  FlatMap<TokenId> short_ids_;
+  std::vector<Slot> slots_ = std::vector<Slot>(16);  // of the pieces that are longer
+  std::size_t num_long_ = 0;
   std::size_t max_piece_bytes_ = 0;
 };
 

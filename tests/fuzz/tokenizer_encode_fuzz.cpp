@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/utf8.h"
 
 // Any text, behind a byte that chooses among small vocabularies of each kind. Byte-level tokenizers must give the very
 // text back, a stream must say what decoding at once says, and offsets must lie inside the text.
@@ -76,7 +76,7 @@ void check(const Tokenizer& tokens, std::string_view text, bool gives_text_back)
   for (const TokenId id : *ids)
     streamed += detokenizer.push(id);
   if (streamed + detokenizer.finish() != decoded) std::abort();
-  if (gives_text_back && tokenizer::is_valid_utf8(text) && decoded != text) std::abort();
+  if (gives_text_back && base::is_valid_utf8(text) && decoded != text) std::abort();
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "support/reference_data.h"
 #include "tokenizer/tokenizer.h"
@@ -49,6 +52,80 @@ TEST(GgufTokenizer, MergesCharactersThatAreNoPieces) {
   vocabulary.tokens[5] = "xy";
   const auto tokenizer = Tokenizer::from_gguf(vocabulary).value_or_throw();
   EXPECT_EQ(tokenizer->encode("xyx", {}).value_or_throw(), (Ids{2, 5, 0}));
+}
+
+// Scores negative, zero of both signs and positive, many of them equal; some pieces are there only through others.
+GgufVocabulary random_sentencepiece(std::mt19937& random) {
+  const std::vector<std::string> characters = {"\xE2\x96\x81", "a", "b", "\xC3\xA9", "\xE6\x97\xA5"};
+  constexpr float kScores[] = {-3, -2.5f, -1, -0.0f, 0, 1, 1.5f, -1e30f, 1e-40f};
+  GgufVocabulary vocabulary;
+  vocabulary.model = "llama";
+  static std::set<std::string> pieces;  // what the views of all rounds show
+  std::set<std::string_view> tokens = {"<unk>"};
+  for (int i = 0; i < 24; ++i) {
+    std::string piece;
+    for (std::size_t length = 1 + random() % 4; length > 0; --length)
+      piece += characters[random() % characters.size()];
+    tokens.insert(*pieces.insert(piece).first);
+  }
+  vocabulary.tokens.assign(tokens.begin(), tokens.end());
+  for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i)
+    vocabulary.scores.push_back(kScores[random() % std::size(kScores)]);
+  vocabulary.token_types.assign(vocabulary.tokens.size(), 1);
+  vocabulary.token_types[0] = 2;
+  vocabulary.unk = 0;
+  return vocabulary;
+}
+
+// SentencePiece's rule to the letter: join the pair whose text is the piece with the highest score, the leftmost of
+// those, until none is left.
+Ids merge_by_the_rule(const GgufVocabulary& vocabulary, std::vector<std::string> symbols) {
+  const auto id_of = [&](const std::string& text) {
+    return std::ranges::find(vocabulary.tokens, text) - vocabulary.tokens.begin();
+  };
+  const auto size = static_cast<std::ptrdiff_t>(vocabulary.tokens.size());
+  while (true) {
+    std::size_t best = symbols.size();
+    float best_score = 0;
+    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
+      const auto id = id_of(symbols[i] + symbols[i + 1]);
+      if (id == size) continue;
+      const float score = vocabulary.scores[static_cast<std::size_t>(id)];
+      if (best < symbols.size() && score <= best_score) continue;
+      best = i;
+      best_score = score;
+    }
+    if (best == symbols.size()) break;
+    symbols[best] += symbols[best + 1];
+    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+  }
+  Ids ids;
+  for (const std::string& symbol : symbols) {
+    const bool known = id_of(symbol) < size;
+    if (known || ids.empty() || ids.back() != 0) ids.push_back(known ? static_cast<TokenId>(id_of(symbol)) : 0);
+  }
+  return ids;
+}
+
+TEST(GgufTokenizer, MergesAsTheRuleSays) {
+  constexpr const char* kTyped[] = {" ", "a", "b", "\xC3\xA9", "\xE6\x97\xA5", "z"};
+  const std::uint32_t seed = std::random_device()();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 300; ++round) {
+    const GgufVocabulary vocabulary = random_sentencepiece(random);
+    const auto tokenizer = Tokenizer::from_gguf(vocabulary).value_or_throw();
+    for (const std::size_t length : {3, 20, 150}) {
+      std::string text;
+      std::vector<std::string> symbols = {"\xE2\x96\x81"};
+      for (std::size_t i = 0; i < length; ++i) {
+        const std::string character = kTyped[random() % std::size(kTyped)];
+        text += character;
+        symbols.push_back(character == " " ? "\xE2\x96\x81" : character);
+      }
+      ASSERT_EQ(tokenizer->encode(text, {}).value_or_throw(), merge_by_the_rule(vocabulary, symbols)) << text;
+    }
+  }
 }
 
 TEST(GgufTokenizer, NamesTheFieldThatIsWrong) {

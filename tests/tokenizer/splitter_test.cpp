@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/utf8.h"
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/pattern.h"
-#include "tokenizer/utf8.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -21,7 +21,7 @@ class TextMaker {
     std::string result;
     const std::size_t length = pick(24);
     for (std::size_t i = 0; i < length; ++i)
-      append_utf8(result, pick(4) == 0 ? any() : telling());
+      base::append_utf8(result, pick(4) == 0 ? any() : telling());
     return result;
   }
 
@@ -42,7 +42,7 @@ class TextMaker {
       // PCRE2 counts U+180E as white space, as old versions of Unicode did.
       if (surrogate || code_point == 0x180E) continue;
       std::string text;
-      append_utf8(text, code_point);
+      base::append_utf8(text, code_point);
       std::vector<Range> matches;
       EXPECT_TRUE(assigned_->find_all(text, matches));
       if (!matches.empty()) return code_point;

@@ -81,6 +81,11 @@ TEST(TokenizerJson, UnknownCharactersBecomeTheUnknownToken) {
   json file = small_file();
   file["model"]["fuse_unk"] = true;
   EXPECT_EQ(pieces(file, "axxb"), "a|?|b");
+  file = with_normalizer(R"({"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"})");
+  file["model"]["fuse_unk"] = true;
+  EXPECT_EQ(pieces(file, "ax x"), "a|?|\u2581|?");
+  file["model"]["vocab"].erase("\u2581");
+  EXPECT_EQ(pieces(file, "ax xb"), "a|?|b");
 }
 
 TEST(TokenizerJson, WithoutUnknownTokenUnknownTextIsAnError) {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 // UTF-8 as the Unicode Standard defines it (no overlong forms, no surrogates, at most U+10FFFF).
-namespace vitrine::tokenizer {
+namespace vitrine::base {
 
 inline constexpr char32_t kReplacement = 0xFFFD;
 inline constexpr std::string_view kReplacementUtf8 = "\xEF\xBF\xBD";
@@ -44,4 +44,4 @@ inline bool is_continuation(char c) {
 void append_utf8(std::string& out, char32_t code_point);
 bool is_valid_utf8(std::string_view text);
 
-}  // namespace vitrine::tokenizer
+}  // namespace vitrine::base

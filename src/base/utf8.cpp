@@ -1,9 +1,9 @@
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 #include <cstdint>
 #include <cstring>
 
-namespace vitrine::tokenizer {
+namespace vitrine::base {
 namespace {
 
 struct LeadByte {
@@ -75,4 +75,4 @@ bool is_valid_utf8(std::string_view text) {
   return true;
 }
 
-}  // namespace vitrine::tokenizer
+}  // namespace vitrine::base
