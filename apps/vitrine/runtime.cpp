@@ -1,8 +1,12 @@
 #include "vitrine/runtime.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "models/registry.h"
+#include "tools/hub/environment.h"
+#include "tools/hub/store.h"
 #include "tools/machine.h"
 #include "vitrine/memory_plan.h"
 
@@ -25,11 +29,25 @@ PathTable paths_for(const RuntimeFlags& flags, backends::cpu::Isa isa) {
   return flags.reference ? PathTable::reference() : PathTable::for_isa(isa);
 }
 
-std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags) {
+// What all files of packed weights take together; VITRINE_REPACK_CACHE says another size, 0 for none.
+constexpr std::size_t kRepackCacheBytes = std::size_t{10} << 30U;
+
+std::optional<backends::cpu::PackedCache> packed_cache(const RuntimeFlags& flags, const loader::WeightSource& weights) {
+  if (flags.no_repack_cache || flags.reference) return std::nullopt;
+  const std::string wanted = hub::environment("VITRINE_REPACK_CACHE");
+  if (wanted == "0") return std::nullopt;
+  const std::size_t limit =
+      wanted.empty() ? kRepackCacheBytes : parse_bytes(wanted, "VITRINE_REPACK_CACHE").value_or_throw();
+  const auto store = hub::Store::from_environment();
+  if (!store) return std::nullopt;
+  return backends::cpu::PackedCache{store.value().root() / "packed", weights.identity(), limit};
+}
+
+std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags, const loader::WeightSource& weights) {
   const backends::cpu::Isa isa = backends::cpu::choose_isa_from_environment().value_or_throw();
   const std::size_t num_threads = flags.num_threads != 0 ? flags.num_threads : base::usable_cpu_count();
-  return std::make_unique<CpuBackend>(
-      CpuBackend::Options{.isa = isa, .num_threads = num_threads, .paths = paths_for(flags, isa)});
+  return std::make_unique<CpuBackend>(CpuBackend::Options{
+      .isa = isa, .num_threads = num_threads, .paths = paths_for(flags, isa), .cache = packed_cache(flags, weights)});
 }
 
 std::int64_t attribute(std::size_t value) {
@@ -58,10 +76,12 @@ void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::
   const std::size_t context_length = plan_context(flags, kv_type);
   {
     ScopedSpan weights(timeline, Stage::kLoad, span, "load_weights");
-    backend_ = make_backend(flags);
+    backend_ = make_backend(flags, bundle_.weights());
     model_ = models::load_model(bundle_.files, *backend_).value_or_throw();
+    backend_->finish_loading();
     ledger_.add(base::MemoryKind::kWeights, model_->weight_bytes());
     weights.annotate("bytes", attribute(model_->weight_bytes()));
+    weights.annotate("bytes_from_cache", attribute(backend_->weight_bytes_from_cache()));
   }
   ScopedSpan engine(timeline, Stage::kLoad, span, "create_engine");
   create_engine(flags, kv_type, context_length);

@@ -31,6 +31,10 @@ void add_runtime_flags(const Parser& parser, RuntimeFlags& flags) {
       .group(kGroup);
   parser.add_switch("--reference", flags.reference, "Compute everything in plain float32").group(kGroup);
   parser
+      .add_switch("--no-repack-cache", flags.no_repack_cache,
+                  "Neither read nor keep the repacked weights that speed the next start up")
+      .group(kGroup);
+  parser
       .add_function(
           "--tensor-parallel-size",
           [](const std::string& size) {

@@ -16,6 +16,7 @@ struct RuntimeFlags {
   std::string kv_memory;  // "4GiB"; empty: one sequence of context_length tokens
   std::size_t max_chunk_tokens = 512;
   bool reference = false;  // everything in plain float32
+  bool no_repack_cache = false;
 };
 void add_runtime_flags(const Parser& parser, RuntimeFlags& flags);
 

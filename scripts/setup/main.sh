@@ -75,9 +75,10 @@ build_binary() {
   mv "$stamp.next" "$stamp"
 }
 
+# command_build [LIST...]: installs also what those lists name.
 command_build() {
   num_steps=$((num_steps + 2))
-  find_missing_tools build
+  find_missing_tools build "$@"
   install_missing_tools
   build_binary || exit 70
 }
@@ -98,6 +99,12 @@ main() {
   esac
   check_system
   take_lock
+  if [ "$command ${2:-}" = 'bench peers' ]; then
+    command_build peers
+    exec 9>&-
+    shift 2
+    exec python3 "$root/bench/peers.py" "$@"
+  fi
   case $command in
     build) command_build ;;
     test)

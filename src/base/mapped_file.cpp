@@ -34,6 +34,18 @@ class FileDescriptor {
   int descriptor_;
 };
 
+std::string identity_of(const struct stat& status) {
+  std::string text;
+  for (const auto value :
+       {static_cast<long long>(status.st_dev), static_cast<long long>(status.st_ino),
+        static_cast<long long>(status.st_size), static_cast<long long>(status.st_mtim.tv_sec),
+        static_cast<long long>(status.st_mtim.tv_nsec), static_cast<long long>(status.st_ctim.tv_sec),
+        static_cast<long long>(status.st_ctim.tv_nsec)}) {
+    text += std::to_string(value) + " ";
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
@@ -44,22 +56,26 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   if (::fstat(file.value(), &status) != 0) return error_from_errno(path, errno);
   if (!S_ISREG(status.st_mode)) return bad_file(path.string() + ": not a regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
-  if (size == 0) return MappedFile(nullptr, 0, path);
+  if (size == 0) return MappedFile(nullptr, 0, path, identity_of(status));
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.value(), 0);
   if (data == MAP_FAILED) return error_from_errno(path, errno);
-  return MappedFile(static_cast<const std::byte*>(data), size, path);
+  return MappedFile(static_cast<const std::byte*>(data), size, path, identity_of(status));
 }
 
-MappedFile::MappedFile(const std::byte* data, std::size_t size, std::filesystem::path path)
-    : data_(data), size_(size), path_(std::move(path)) {}
+MappedFile::MappedFile(const std::byte* data, std::size_t size, std::filesystem::path path, std::string identity)
+    : data_(data), size_(size), path_(std::move(path)), identity_(std::move(identity)) {}
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), path_(std::move(other.path_)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      path_(std::move(other.path_)),
+      identity_(std::move(other.identity_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(path_, other.path_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 

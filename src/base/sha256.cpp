@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string_view>
 
 namespace vitrine::base {
 namespace {
@@ -102,6 +103,14 @@ Sha256Digest Sha256::finish() {
     store_big_endian(digest.data() + 4 * i, state_[i]);
   }
   return digest;
+}
+
+std::string hex_of(const Sha256Digest& digest) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : digest)
+    text += {kDigits[byte >> 4U], kDigits[byte & 15U]};
+  return text;
 }
 
 }  // namespace vitrine::base

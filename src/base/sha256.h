@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace vitrine::base {
 
 using Sha256Digest = std::array<std::uint8_t, 32>;
+std::string hex_of(const Sha256Digest& digest);  // 64 lower-case digits
 
 // SHA-256 (FIPS 180-4), fed in pieces of any size. A value: no allocation, cannot fail.
 class Sha256 {

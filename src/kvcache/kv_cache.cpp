@@ -1,7 +1,6 @@
 #include "kvcache/kv_cache.h"
 
-#include <sys/mman.h>
-
+#include <new>
 #include <string>
 
 #include "base/checked.h"
@@ -47,17 +46,18 @@ base::Result<KvCache> KvCache::create(const KvCacheShape& shape, std::size_t num
                                                             " blocks of " + std::to_string(*bytes_per_block) +
                                                             " bytes; lower --ctx or --kv-memory"};
   if (!total || *total == 0) return no_room;
-  void* data = ::mmap(nullptr, *total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (data == MAP_FAILED) return no_room;
-
   KvCache cache;
+  try {
+    cache.data_ = base::PageBuffer(*total);
+  } catch (const std::bad_alloc&) {
+    return no_room;
+  }
   cache.shape_ = shape;
   cache.num_blocks_ = num_blocks;
   cache.block_bytes_ = *bytes_per_block;
   cache.part_bytes_ = part_bytes(shape);
   cache.scale_bytes_ = scale_bytes(shape);
   cache.head_bytes_ = 2 * (cache.part_bytes_ + cache.scale_bytes_);
-  cache.data_ = {static_cast<std::byte*>(data), Unmap{*total}};
   return cache;
 }
 
@@ -65,14 +65,10 @@ KvCache::HeadBlock KvCache::head_block(std::size_t layer_idx, BlockId block, std
   // Blocks are outermost so that a short sequence touches few pages.
   const std::size_t head =
       (static_cast<std::size_t>(block) * shape_.num_layers + layer_idx) * shape_.num_kv_heads + kv_head_idx;
-  std::byte* keys = data_.get() + head * head_bytes_;
+  std::byte* keys = data_.data() + head * head_bytes_;
   std::byte* values = keys + part_bytes_;
   std::byte* key_scales = values + part_bytes_;
   return {keys, values, key_scales, key_scales + scale_bytes_};
-}
-
-void KvCache::Unmap::operator()(std::byte* data) const {
-  ::munmap(data, size_bytes);
 }
 
 }  // namespace vitrine::kvcache

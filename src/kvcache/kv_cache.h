@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.h"
 #include "base/result.h"
 #include "kvcache/block_id.h"
 #include "tensor/dtype.h"
@@ -31,8 +31,8 @@ base::Result<std::size_t> block_bytes(const KvCacheShape& shape);
 // Written and read by the engine thread and the backend's threads during one step only.
 class KvCache {
  public:
-  // Reserves address space for num_blocks blocks at once (kNoMemory when refused); a page becomes resident when first
-  // written.
+  // Reserves address space for num_blocks blocks at once (kNoMemory when refused); a huge page becomes resident when
+  // first written.
   static base::Result<KvCache> create(const KvCacheShape& shape, std::size_t num_blocks);
 
   const KvCacheShape& shape() const { return shape_; }
@@ -49,10 +49,6 @@ class KvCache {
   HeadBlock head_block(std::size_t layer_idx, BlockId block, std::size_t kv_head_idx) const;
 
  private:
-  struct Unmap {
-    std::size_t size_bytes;  // no initialiser: unique_ptr's constructor is checked before this class is complete
-    void operator()(std::byte* data) const;
-  };
   KvCache() = default;
 
   KvCacheShape shape_;
@@ -61,7 +57,7 @@ class KvCache {
   std::size_t head_bytes_ = 0;   // one (layer, block, KV head)
   std::size_t part_bytes_ = 0;   // keys (or values) inside it, without scales
   std::size_t scale_bytes_ = 0;  // scales of the keys (or values) inside it
-  std::unique_ptr<std::byte, Unmap> data_;
+  base::PageBuffer data_;
 };
 
 }  // namespace vitrine::kvcache

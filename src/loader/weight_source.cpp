@@ -48,6 +48,13 @@ std::uint64_t WeightSource::file_bytes() const {
   return sum;
 }
 
+std::string WeightSource::identity() const {
+  std::string text;
+  for (const base::MappedFile& file : files_)
+    text += file.identity() + "\n";
+  return text;
+}
+
 void WeightSource::release_pages(const tensor::TensorView& view) const {
   for (const base::MappedFile& file : files_) {
     if (contains(file.bytes(), view.bytes())) return file.release_pages(view.bytes());

@@ -37,6 +37,9 @@ class WeightSource {
   const tensor::TensorView* find(std::string_view name) const;  // nullptr when there is none
   std::uint64_t file_bytes() const;                             // sum over the files, headers included
 
+  // Of all files, MappedFile::identity(): it changes when any of them does.
+  std::string identity() const;
+
   // Says that a weight will not be read again soon (it has been repacked), so its pages leave our resident set.
   // It can still be read: the kernel brings the pages back from the file.
   void release_pages(const tensor::TensorView& view) const;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/kernel_fixture.h"
+#include "base/sha256.h"
 
 namespace vitrine::backends::cpu {
 namespace {
@@ -55,6 +56,20 @@ TEST_P(PackTest, RowsPastTheEndAreZero) {
     for (std::size_t row = 5; row < 16; ++row)
       EXPECT_EQ(values[i * 16 + row], 0.0F);
   }
+}
+
+// Files of packed weights outlive a build: where this fails because the layout was meant to change,
+// kPackedLayoutVersion goes up, and the sum with it.
+TEST(PackedLayouts, AreThoseOfTheirVersion) {
+  base::Sha256 sum;
+  for (const PackedLayout& layout : packed_layouts()) {
+    testing::Random random(14);
+    const testing::RandomWeight weight(random, layout.type, 16, 2 * 256);
+    const std::vector<std::uint8_t> tile = pack_first_tile(layout, weight.view);
+    sum.update(std::as_bytes(std::span(tile)));
+  }
+  EXPECT_EQ(base::hex_of(sum.finish()), "1c85433a1eae4e9f24fa5fb688b1a5b6c2293a5196b926060eb29db1a2b74e56");
+  EXPECT_EQ(kPackedLayoutVersion, 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PackTest, ::testing::ValuesIn(packed_layouts().begin(), packed_layouts().end()),

@@ -5,6 +5,7 @@
 
 #include "models/sequence_runner.h"
 #include "support/reference_data.h"
+#include "support/temp_dir.h"
 #include "tools/hub/store.h"
 
 namespace vitrine::models {
@@ -72,6 +73,19 @@ TEST_F(RealModelTest, ChunkSizesAndThreadsDoNotChangeABit) {
   for (const std::size_t chunk : {1U, 7U, 64U}) {
     EXPECT_EQ(hash_of(run_in_chunks(*two.model, ids, 70, chunk)), whole) << "chunk " << chunk;
   }
+}
+
+TEST_F(RealModelTest, WeightsFromTheCacheGiveTheSameLogits) {
+  const testing::TempDir folder;
+  CpuBackend::Options cached = options(backends::cpu::supported_isas().back(), 2);
+  const auto packed = testing::load(path_, cached);
+  const std::vector<TokenId> ids = some_tokens(9, packed.model->config().vocab_size);
+  const std::uint64_t wanted = hash_of(run_in_chunks(*packed.model, ids, 5, 8));
+  cached.cache = backends::cpu::PackedCache{folder.path(), "a model", 1U << 30U};
+  testing::load(path_, cached).backend->finish_loading();
+  const auto read = testing::load(path_, cached);
+  EXPECT_GT(read.backend->weight_bytes_from_cache(), read.model->weight_bytes() * 9 / 10);
+  EXPECT_EQ(hash_of(run_in_chunks(*read.model, ids, 5, 8)), wanted);
 }
 
 TEST_F(RealModelTest, EveryInstructionSetGivesTheSameLogits) {

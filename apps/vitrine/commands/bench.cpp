@@ -195,6 +195,7 @@ class BenchMachine {
  public:
   explicit BenchMachine(const Parser& parser) {
     parser.add("-t,--threads", num_threads_, "Threads (default: every CPU this process may use)").between(1, 1024);
+    parser.add("--size", mebibytes_, "MiB that are read").with_commas().positive().shows_default();
   }
 
   int run(Context& context) {
@@ -225,12 +226,12 @@ class BenchMachine {
     double all;
   };
 
-  static std::vector<Read> measure(const tools::Machine& machine, base::ThreadPool& pool) {
+  std::vector<Read> measure(const tools::Machine& machine, base::ThreadPool& pool) const {
     base::ThreadPool alone(1);
     std::vector<Read> reads;
-    for (const std::size_t mebibytes : {1UL, 8UL, 32UL, 96UL, 256UL, 1024UL}) {
+    for (const std::size_t mebibytes : mebibytes_) {
+      if (mebibytes > machine.available_memory_bytes / 4 >> 20U) continue;
       const std::size_t bytes = mebibytes << 20U;
-      if (bytes > machine.available_memory_bytes / 4) break;
       reads.push_back({bytes, median(tools::read_bandwidth(alone, bytes, kBandwidthRuns)),
                        median(tools::read_bandwidth(pool, bytes, kBandwidthRuns))});
     }
@@ -247,6 +248,7 @@ class BenchMachine {
   }
 
   std::size_t num_threads_ = 0;
+  std::vector<std::size_t> mebibytes_{1, 8, 32, 96, 256, 1024};
 };
 
 class BenchCommand final : public Command {

@@ -39,6 +39,7 @@ CpuBackend::CpuBackend(const Options& options)
     : options_(options),
       kernels_(kernel_table(options.isa)),
       pool_(std::max<std::size_t>(1, options.num_threads)),
+      weights_(options.cache),
       thread_scratch_(pool_.num_threads()) {
   VT_CHECK((options.paths.prompt == NumericPath::kReference) == (options.paths.generated == NumericPath::kReference),
            "the reference path is for all rows or for none");
@@ -46,7 +47,8 @@ CpuBackend::CpuBackend(const Options& options)
 
 std::unique_ptr<ops::Matrix> CpuBackend::load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) {
   const bool reference = options_.paths.generated == NumericPath::kReference;
-  return std::make_unique<PackedMatrix>(weight, PackedMatrix::Options{.use = use, .as_float32 = reference}, pool_);
+  return std::make_unique<PackedMatrix>(weight, PackedMatrix::Options{.use = use, .as_float32 = reference}, weights_,
+                                        pool_);
 }
 
 bool CpuBackend::keeps_source(tensor::DType type) const {

@@ -3,12 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/cpu/aligned_buffer.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/packed_matrix.h"
+#include "backends/cpu/weight_memory.h"
 #include "base/thread_pool.h"
 #include "ops/backend.h"
 
@@ -32,18 +34,23 @@ struct PathTable {
   std::string name() const;  // "prompt=latency generated=latency": part of a prefix hash
 };
 
-// The Backend on this machine's CPUs. One thread calls it at a time; it owns the threads that it splits work over.
+// The Backend on this machine's CPUs. One thread calls it at a time; it owns the threads that it splits work over, and
+// the memory of the weights: it must outlive the models that it loaded.
 class CpuBackend : public ops::Backend {
  public:
   struct Options {
     Isa isa = Isa::kGeneric;
     std::size_t num_threads = 1;
     PathTable paths;
+    std::optional<PackedCache> cache = std::nullopt;  // of packed weights
   };
   explicit CpuBackend(const Options& options);
 
   std::unique_ptr<ops::Matrix> load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) override;
   bool keeps_source(tensor::DType type) const override;
+  // To be called once a model's weights are loaded; with a cache, they are there at the next start.
+  void finish_loading() { weights_.finish(); }
+  std::size_t weight_bytes_from_cache() const { return weights_.bytes_from_cache(); }
 
   Isa isa() const { return options_.isa; }
   const PathTable& paths() const { return options_.paths; }
@@ -96,6 +103,7 @@ class CpuBackend : public ops::Backend {
   Options options_;
   const KernelTable& kernels_;
   base::ThreadPool pool_;
+  WeightMemory weights_;
   PathRows latency_rows_;
   PathRows throughput_rows_;
   std::vector<AlignedBuffer> thread_scratch_;  // [num_threads]: attention scores, weight slabs

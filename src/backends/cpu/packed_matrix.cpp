@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <vector>
 
 #include "backends/cpu/pack.h"
@@ -17,6 +18,13 @@ std::size_t element_bytes(PackedKind kind) {
 
 bool is_float(PackedKind kind) {
   return kind == PackedKind::kF32 || kind == PackedKind::kF16 || kind == PackedKind::kBF16;
+}
+
+std::uint64_t fingerprint_of(std::initializer_list<std::uint64_t> values) {
+  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a, a word at a time
+  for (const std::uint64_t value : values)
+    hash = (hash ^ value) * 0x100000001B3U;
+  return hash;
 }
 
 }  // namespace
@@ -36,7 +44,8 @@ PackedKind PackedMatrix::kind_of(tensor::DType type) {
   return layout != nullptr ? layout->kind : PackedKind::kRaw;
 }
 
-PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& options, base::ThreadPool& pool)
+PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& options, WeightMemory& memory,
+                           base::ThreadPool& pool)
     : kind_(options.as_float32 ? PackedKind::kF32 : kind_of(weight.type)),
       use_(options.use),
       out_features_(weight.shape[0]),
@@ -47,11 +56,17 @@ PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& opti
   const PackedLayout* layout = is_float(kind_) ? nullptr : find_packed_layout(weight.type);
   tile_bytes_ = layout == nullptr ? in_features_ * kTileRows * element_bytes(kind_)
                                   : in_features_ / layout->block_k * layout->block_bytes();
-  data_.resize(num_tiles() * tile_bytes_);
+  const std::uint64_t fingerprint = fingerprint_of(
+      {static_cast<std::uint64_t>(weight.type), static_cast<std::uint64_t>(kind_), out_features_, in_features_});
+  const WeightMemory::Block block = memory.take(fingerprint, num_tiles() * tile_bytes_, pool);
+  data_ = reinterpret_cast<const std::uint8_t*>(block.data);
+  if (!block.is_filled) pack_tiles(layout, reinterpret_cast<std::uint8_t*>(block.data), pool);
+}
+
+void PackedMatrix::pack_tiles(const PackedLayout* layout, std::uint8_t* data, base::ThreadPool& pool) const {
   pool.for_range(num_tiles(), 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t tile_idx = begin; tile_idx < end; ++tile_idx) {
-      std::uint8_t* out = data_.as<std::uint8_t>() + tile_idx * tile_bytes_;
-      std::memset(out, 0, tile_bytes_);
+      std::uint8_t* out = data + tile_idx * tile_bytes_;
       if (layout != nullptr) {
         pack_tile(*layout, source_, tile_idx, out);
       } else {

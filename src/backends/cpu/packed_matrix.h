@@ -3,26 +3,26 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/cpu/aligned_buffer.h"
 #include "backends/cpu/packed_layout.h"
+#include "backends/cpu/weight_memory.h"
 #include "base/thread_pool.h"
 #include "ops/backend.h"
 
 namespace vitrine::backends::cpu {
 
 // A weight as tiles of 16 output rows, each [k / block_k] blocks of its layout, or [k][16] plain elements for the float
-// kinds. kRaw keeps only a view of the file's blocks.
+// kinds. kRaw keeps only a view of the file's blocks. Its memory is that of a WeightMemory, which must outlive it.
 class PackedMatrix : public ops::Matrix {
  public:
   struct Options {
     ops::MatrixUse use = ops::MatrixUse::kLayer;
     bool as_float32 = false;  // dequantise everything (the reference path)
   };
-  PackedMatrix(const tensor::TensorView& weight, const Options& options, base::ThreadPool& pool);
+  PackedMatrix(const tensor::TensorView& weight, const Options& options, WeightMemory& memory, base::ThreadPool& pool);
 
   std::size_t out_features() const override { return out_features_; }
   std::size_t in_features() const override { return in_features_; }
-  std::size_t size_bytes() const override { return data_.size_bytes(); }
+  std::size_t size_bytes() const override { return kind_ == PackedKind::kRaw ? 0 : num_tiles() * tile_bytes_; }
 
   PackedKind kind() const { return kind_; }
   ops::MatrixUse use() const { return use_; }
@@ -31,9 +31,7 @@ class PackedMatrix : public ops::Matrix {
   // Output rows of a tile that exist.
   std::size_t lanes(std::size_t tile_idx) const;
   // Not for kRaw.
-  const std::uint8_t* tile(std::size_t tile_idx) const {
-    return data_.as<const std::uint8_t>() + tile_idx * tile_bytes_;
-  }
+  const std::uint8_t* tile(std::size_t tile_idx) const { return data_ + tile_idx * tile_bytes_; }
 
   // The file's rows of a tile, decoded to [k][16]; rows past the end are zero. Only while the file's memory is valid.
   void decode_source_tile(std::size_t tile_idx, float* values) const;
@@ -41,6 +39,7 @@ class PackedMatrix : public ops::Matrix {
   static PackedKind kind_of(tensor::DType type);
 
  private:
+  void pack_tiles(const PackedLayout* layout, std::uint8_t* data, base::ThreadPool& pool) const;
   void pack_float_tile(std::size_t tile_idx, std::uint8_t* out) const;
 
   PackedKind kind_;
@@ -49,7 +48,7 @@ class PackedMatrix : public ops::Matrix {
   std::size_t in_features_;
   std::size_t tile_bytes_ = 0;
   tensor::TensorView source_;
-  AlignedBuffer data_;
+  const std::uint8_t* data_ = nullptr;
 };
 
 }  // namespace vitrine::backends::cpu

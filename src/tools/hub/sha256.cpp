@@ -3,10 +3,10 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "base/check.h"
+#include "base/sha256.h"
 #include "tools/hub/files.h"
 
 namespace vitrine::hub {
@@ -28,15 +28,9 @@ void Sha256::update(std::span<const std::byte> bytes) {
 }
 
 std::string Sha256::hex() {
-  std::array<unsigned char, 32> digest{};
+  base::Sha256Digest digest{};
   VT_CHECK(EVP_DigestFinal_ex(impl_->context, digest.data(), nullptr) == 1, "SHA-256 end");
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
+  return base::hex_of(digest);
 }
 
 bool is_sha256_hex(std::string_view text) {
