@@ -74,7 +74,7 @@ run_target() {
     { time fuzz "$target" -runs=$((missing < slice ? missing : slice)) -max_total_time=$((deadline - SECONDS)); } 2>"$times" ||
       crashes=1
     executions=$((executions + $(statistic number_of_executed_units "$log")))
-    milliseconds=$((milliseconds + $(awk '{ printf "%d", 1000 * ($1 + $2) }' "$times")))
+    milliseconds=$((milliseconds + $(awk 'END { printf "%d", 1000 * ($1 + $2) }' "$times")))
     echo "$executions $milliseconds" >"$count"
   done
   [ "$crashes" -ne 0 ] || replay "$target" || crashes=1

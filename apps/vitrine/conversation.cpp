@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,9 +17,12 @@ using base::ErrorKind;
 using Json = nlohmann::ordered_json;
 
 std::optional<chat::ChatTemplate> compile_template(const Runtime& runtime, const std::string& path) {
-  if (!path.empty()) return chat::ChatTemplate::compile(read_file(path)).value_or_throw();
-  if (!runtime.bundle().chat_template) return std::nullopt;
-  return chat::ChatTemplate::compile(*runtime.bundle().chat_template).value_or_throw();
+  const bool is_own = path.empty();
+  if (is_own && !runtime.bundle().chat_template) return std::nullopt;
+  auto compiled = chat::ChatTemplate::compile(is_own ? *runtime.bundle().chat_template : read_file(path));
+  if (compiled) return std::move(compiled).value();
+  const base::Error& error = compiled.error();
+  throw base::Exception(error.kind, (is_own ? runtime.bundle().path.string() : path) + ": " + error.message);
 }
 
 // A plain completion has no place for these.

@@ -294,6 +294,24 @@ TEST_F(ChatTest, RunWithTheTemplateReadsTheIdsOfChatAndNoSpecialOneOfTheUsers) {
   EXPECT_EQ(std::ranges::count(ids, ChatModel::kStartId), 2);
 }
 
+TEST_F(ChatTest, ATemplateFromAFileTakesThePlaceOfTheModelsOwn) {
+  const std::string plain = folder_.write("plain.jinja", "{{ messages[0].content }}!").string();
+  const std::size_t own = ask_once("Hi", {"-n", "1"}).at("usage").at("prompt_tokens").get<std::size_t>();
+  const Json answer = ask_once("Hi", {"-n", "1", "--chat-template", plain});
+  EXPECT_EQ(answer.at("usage").at("prompt_tokens"), 3);  // single bytes
+  EXPECT_GT(own, 3U);
+  const std::string broken = folder_.write("broken.jinja", "{% for x in %}").string();
+  for (const auto& words : std::vector<std::vector<std::string>>{{"chat"}, {"run", "--chat"}}) {
+    std::vector<std::string> command = words;
+    command.insert(command.end(), {"-m", model_.path(), "-p", "Hi", "--chat-template", broken});
+    const RunResult refused = run_vitrine(command);
+    EXPECT_EQ(refused.exit_code, 65);
+    EXPECT_THAT(refused.err, HasSubstr(broken + ": chat template: line 1"));
+  }
+  EXPECT_EQ(run_vitrine({"run", model_.path(), "Hi", "--chat-template", plain}).exit_code, 64);
+  EXPECT_EQ(run_vitrine({"chat", model_.path(), "Hi", "--chat-template", plain + ".none"}).exit_code, 66);
+}
+
 TEST_F(ChatTest, TemplateAndTokenizerAreMeasuredApart) {
   for (const auto& words : std::vector<std::vector<std::string>>{{"chat"}, {"run", "--chat"}}) {
     std::vector<std::string> command = words;
