@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "models/registry.h"
+#include "tools/cpus.h"
 #include "tools/hub/environment.h"
 #include "tools/hub/store.h"
 #include "tools/machine.h"
@@ -45,7 +46,7 @@ std::optional<backends::cpu::PackedCache> packed_cache(const RuntimeFlags& flags
 
 std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags, const loader::WeightSource& weights) {
   const backends::cpu::Isa isa = backends::cpu::choose_isa_from_environment().value_or_throw();
-  const std::size_t num_threads = flags.num_threads != 0 ? flags.num_threads : base::usable_cpu_count();
+  const std::size_t num_threads = flags.num_threads != 0 ? flags.num_threads : tools::read_cpus().num_threads();
   return std::make_unique<CpuBackend>(CpuBackend::Options{
       .isa = isa, .num_threads = num_threads, .paths = paths_for(flags, isa), .cache = packed_cache(flags, weights)});
 }

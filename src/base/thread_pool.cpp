@@ -1,12 +1,5 @@
 #include "base/thread_pool.h"
 
-#include <sched.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <fstream>
-#include <string>
-
 #include "base/check.h"
 
 namespace vitrine::base {
@@ -23,20 +16,6 @@ constexpr std::uint32_t kRun = 1U << 11U;
 
 void pause_cpu() {
   __builtin_ia32_pause();
-}
-
-// Quota of the cgroup (v2, then v1) in CPUs; 0 when there is none.
-std::size_t cgroup_cpu_quota() {
-  double quota = 0;
-  double period = 0;
-  std::string text;
-  if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> text >> period && text != "max") {
-    std::sscanf(text.c_str(), "%lf", &quota);
-  } else if (std::ifstream v1("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"); v1 >> quota && quota > 0) {
-    std::ifstream("/sys/fs/cgroup/cpu/cpu.cfs_period_us") >> period;
-  }
-  if (quota <= 0 || period <= 0) return 0;
-  return static_cast<std::size_t>(std::max(1.0, quota / period + 0.999));
 }
 
 }  // namespace
@@ -102,15 +81,6 @@ std::uint32_t ThreadPool::wait_for_change_of(std::uint32_t state) const {
   }
   state_.wait(state, std::memory_order_acquire);
   return state_.load(std::memory_order_acquire);
-}
-
-std::size_t usable_cpu_count() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::size_t count = 1;
-  if (::sched_getaffinity(0, sizeof(set), &set) == 0) count = static_cast<std::size_t>(CPU_COUNT(&set));
-  if (const std::size_t quota = cgroup_cpu_quota(); quota > 0) count = std::min(count, quota);
-  return std::max<std::size_t>(1, count);
 }
 
 }  // namespace vitrine::base

@@ -65,7 +65,4 @@ class ThreadPool {
   std::vector<std::thread> workers_;
 };
 
-// Threads that this process may use: the CPU affinity mask, cut by the cgroup's CPU quota (rounded up).
-std::size_t usable_cpu_count();
-
 }  // namespace vitrine::base

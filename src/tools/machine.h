@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <string>
 
+#include "tools/cpus.h"
+
 namespace vitrine::tools {
 
 // What this process may use. Inside a container that is what its control group allows, not what the machine has.
 struct Machine {
-  std::string cpu;                           // model name; empty where it can't be told
-  unsigned num_cpus = 1;                     // that this process may run on
+  std::string cpu;  // model name; empty where it can't be told
+  Cpus cpus;
   std::uint64_t total_memory_bytes = 0;      // min(machine, control group)
   std::uint64_t available_memory_bytes = 0;  // without swapping and without evicting other programs
 };

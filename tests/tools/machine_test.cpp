@@ -1,7 +1,10 @@
 #include "tools/machine.h"
 
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -18,6 +21,7 @@ class FakeRoot {
     std::ofstream(full) << text;
   }
   Machine read() const { return read_machine(folder_.path()); }
+  std::filesystem::path path() const { return folder_.path(); }
 
  private:
   testing::TemporaryFolder folder_;
@@ -56,10 +60,69 @@ TEST(Machine, VersionOneGroupsAreReadToo) {
   EXPECT_EQ(root.read().available_memory_bytes, 112 * kMib);
 }
 
+// cpus 0 to 3: two cores of two hyper-threads, numbered as kernels do; cpu 4 on another package and node.
+void write_topology(const FakeRoot& root) {
+  const std::vector<std::array<int, 3>> places = {{0, 0, 0}, {0, 1, 0}, {0, 0, 0}, {0, 1, 0}, {1, 0, 1}};
+  for (std::size_t cpu = 0; cpu < places.size(); ++cpu) {
+    const std::string folder = "sys/devices/system/cpu/cpu" + std::to_string(cpu);
+    root.write(folder + "/topology/physical_package_id", std::to_string(places[cpu][0]) + "\n");
+    root.write(folder + "/topology/core_id", std::to_string(places[cpu][1]) + "\n");
+    root.write(folder + "/node" + std::to_string(places[cpu][2]) + "/cpulist", "\n");
+  }
+}
+
+TEST(Cpus, HyperThreadsOfACoreCountOnce) {
+  const FakeRoot root;
+  write_topology(root);
+  const auto read = [&](std::vector<unsigned> allowed) { return read_cpus(root.path(), allowed); };
+  EXPECT_EQ(read({0, 1, 2, 3}).num_cores, 2U);
+  EXPECT_EQ(read({0, 2}).num_cores, 1U);
+  EXPECT_EQ(read({0, 1, 4}).num_cores, 3U);
+  EXPECT_EQ(read({0, 1, 2, 3}).num_nodes, 1U);
+  EXPECT_EQ(read({0, 4}).num_nodes, 2U);
+  EXPECT_EQ(read({0, 1, 2, 3, 4}).num_threads(), 3U);
+  EXPECT_EQ(read({0, 7}).num_cores, 2U) << "where the kernel does not tell, a CPU is a core";
+}
+
+TEST(Cpus, TheTightestQuotaOfAllLevelsCutsTheThreads) {
+  const FakeRoot root;
+  write_topology(root);
+  const std::vector<unsigned> allowed = {0, 1, 4};
+  root.write("proc/self/cgroup", "0::/outer/inner\n");
+  root.write("sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+  EXPECT_FALSE(read_cpus(root.path(), allowed).quota);
+  root.write("sys/fs/cgroup/outer/cpu.max", "150000 100000\n");
+  EXPECT_EQ(read_cpus(root.path(), allowed).quota, 1.5);
+  EXPECT_EQ(read_cpus(root.path(), allowed).num_threads(), 2U);
+  root.write("sys/fs/cgroup/outer/inner/cpu.max", "10000 100000\n");
+  EXPECT_EQ(read_cpus(root.path(), allowed).num_threads(), 1U);
+  root.write("sys/fs/cgroup/outer/inner/cpu.max", "900000 100000\n");
+  root.write("sys/fs/cgroup/outer/cpu.max", "900000 100000\n");
+  EXPECT_EQ(read_cpus(root.path(), allowed).num_threads(), 3U);
+}
+
+TEST(Cpus, AQuotaOfVersionOneIsReadToo) {
+  const FakeRoot root;
+  write_topology(root);
+  const std::vector<unsigned> allowed = {0, 1};
+  root.write("proc/self/cgroup", "5:cpu,cpuacct:/box\n4:memory:/\n");
+  root.write("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "-1\n");
+  root.write("sys/fs/cgroup/cpu/box/cpu.cfs_period_us", "100000\n");
+  EXPECT_FALSE(read_cpus(root.path(), allowed).quota);
+  root.write("sys/fs/cgroup/cpu/box/cpu.cfs_quota_us", "50000\n");
+  EXPECT_EQ(read_cpus(root.path(), allowed).quota, 0.5);
+}
+
+TEST(Cpus, ThisProcessMayRunSomewhere) {
+  const Cpus cpus = read_cpus();
+  EXPECT_GE(cpus.allowed.size(), cpus.num_cores);
+  EXPECT_GE(cpus.num_threads(), 1U);
+}
+
 TEST(Machine, NothingReadableIsNoReasonToFail) {
   const FakeRoot root;
   const Machine machine = root.read();
-  EXPECT_GE(machine.num_cpus, 1U);
+  EXPECT_GE(machine.cpus.allowed.size(), 1U);
   EXPECT_FALSE(probably_fits(machine, 1));
 }
 

@@ -27,7 +27,10 @@ constexpr std::size_t kBandwidthRuns = 5;
 
 nlohmann::ordered_json machine_json(const tools::Machine& machine, std::size_t num_threads, std::string_view isa) {
   return {{"cpu", machine.cpu},
-          {"num_cpus", machine.num_cpus},
+          {"num_cpus", machine.cpus.allowed.size()},
+          {"num_cores", machine.cpus.num_cores},
+          {"num_numa_nodes", machine.cpus.num_nodes},
+          {"cpu_quota", machine.cpus.quota ? nlohmann::ordered_json(*machine.cpus.quota) : nullptr},
           {"threads", num_threads},
           {"isa", isa},
           {"memory_bytes", machine.total_memory_bytes},
@@ -200,7 +203,7 @@ class BenchMachine {
 
   int run(Context& context) {
     const tools::Machine machine = tools::read_machine();
-    base::ThreadPool pool(num_threads_ != 0 ? num_threads_ : base::usable_cpu_count());
+    base::ThreadPool pool(num_threads_ != 0 ? num_threads_ : machine.cpus.num_threads());
     const std::string isa(backends::cpu::isa_name(backends::cpu::choose_isa_from_environment().value_or_throw()));
     const std::vector<Read> reads = measure(machine, pool);
     if (context.flags.json) {
@@ -212,8 +215,7 @@ class BenchMachine {
       print_json(context, answer);
       return 0;
     }
-    context.out.print(fmt::format("{}, {} CPUs, {}, {:.1f} GB of memory\n\n", printable(machine.cpu), machine.num_cpus,
-                                  isa, static_cast<double>(machine.total_memory_bytes) / 1e9));
+    print(machine, isa, context.out);
     print(reads, pool.num_threads(), context);
     return 0;
   }
@@ -236,6 +238,20 @@ class BenchMachine {
                        median(tools::read_bandwidth(pool, bytes, kBandwidthRuns))});
     }
     return reads;
+  }
+
+  static std::string counted(std::size_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  }
+
+  static void print(const tools::Machine& machine, const std::string& isa, const Terminal& out) {
+    const tools::Cpus& cpus = machine.cpus;
+    out.print(fmt::format("{}, {}, {:.1f} GB of memory\n", printable(machine.cpu), isa,
+                          static_cast<double>(machine.total_memory_bytes) / 1e9));
+    out.print(fmt::format("{}: {}, {}, {}; a model runs on {} unless told\n\n", counted(cpus.allowed.size(), "CPU"),
+                          counted(cpus.num_cores, "core"), counted(cpus.num_nodes, "NUMA node"),
+                          cpus.quota ? fmt::format("a quota of {:.2f} CPUs", *cpus.quota) : "no quota",
+                          counted(cpus.num_threads(), "thread")));
   }
 
   static void print(const std::vector<Read>& reads, std::size_t num_threads, const Context& context) {

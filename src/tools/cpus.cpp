@@ -1,0 +1,104 @@
+#include "tools/cpus.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tools/control_group.h"
+
+namespace vitrine::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Masks grow with the machine: the kernel refuses one that is too small for it.
+std::vector<unsigned> cpus_of_this_process() {
+  for (std::size_t num_cpus = CPU_SETSIZE; num_cpus <= (std::size_t{1} << 20U); num_cpus *= 2) {
+    cpu_set_t* const set = CPU_ALLOC(num_cpus);
+    const std::size_t size = CPU_ALLOC_SIZE(num_cpus);
+    std::vector<unsigned> cpus;
+    const bool done = ::sched_getaffinity(0, size, set) == 0;
+    for (unsigned cpu = 0; done && cpu < num_cpus; ++cpu) {
+      if (CPU_ISSET_S(cpu, size, set)) cpus.push_back(cpu);
+    }
+    CPU_FREE(set);
+    if (!cpus.empty()) return cpus;
+  }
+  return {0};
+}
+
+fs::path cpu_folder(const fs::path& root, unsigned cpu) {
+  return root / fmt::format("sys/devices/system/cpu/cpu{}", cpu);
+}
+
+std::size_t count_cores(const fs::path& root, std::span<const unsigned> cpus) {
+  std::set<std::pair<std::uint64_t, std::uint64_t>> cores;  // package, core
+  for (const unsigned cpu : cpus) {
+    const fs::path topology = cpu_folder(root, cpu) / "topology";
+    const auto core = file_number(topology / "core_id");
+    if (!core) return cpus.size();
+    cores.emplace(file_number(topology / "physical_package_id").value_or(0), *core);
+  }
+  return cores.size();
+}
+
+// A CPU's folder has a link nodeN to the node that it lies in.
+std::size_t count_nodes(const fs::path& root, std::span<const unsigned> cpus) {
+  std::set<std::string> nodes;
+  for (const unsigned cpu : cpus) {
+    std::error_code ignored;
+    for (const fs::directory_entry& entry : fs::directory_iterator(cpu_folder(root, cpu), ignored)) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("node") && first_number(name)) nodes.insert(name);
+    }
+  }
+  return std::max<std::size_t>(1, nodes.size());
+}
+
+// cpu.max holds "QUOTA PERIOD" or "max PERIOD"; version 1 has a file for each, and -1 where there is no quota.
+std::optional<double> quota_at(const GroupLevel& level) {
+  const std::vector<std::string> lines =
+      read_lines(level.folder / (level.is_version_2 ? "cpu.max" : "cpu.cfs_quota_us"));
+  if (lines.empty() || lines.front().starts_with("max") || lines.front().starts_with("-")) return std::nullopt;
+  const std::string& text = lines.front();
+  const auto quota = first_number(text);
+  const auto period = level.is_version_2 ? first_number(text.substr(std::min(text.find(' '), text.size())))
+                                         : file_number(level.folder / "cpu.cfs_period_us");
+  if (!quota || !period || *quota == 0 || *period == 0) return std::nullopt;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
+std::optional<double> tightest_quota(const fs::path& root) {
+  std::optional<double> tightest;
+  for (const GroupLevel& level : group_levels(root, "cpu")) {
+    const auto quota = quota_at(level);
+    if (quota && (!tightest || *quota < *tightest)) tightest = quota;
+  }
+  return tightest;
+}
+
+}  // namespace
+
+std::size_t Cpus::num_threads() const {
+  if (!quota) return num_cores;
+  const auto paid = static_cast<std::size_t>(std::ceil(std::min(*quota, static_cast<double>(num_cores))));
+  return std::clamp<std::size_t>(paid, 1, num_cores);
+}
+
+Cpus read_cpus(const fs::path& root, std::span<const unsigned> allowed) {
+  Cpus cpus;
+  cpus.allowed.assign(allowed.begin(), allowed.end());
+  if (cpus.allowed.empty()) cpus.allowed = cpus_of_this_process();
+  cpus.num_cores = count_cores(root, cpus.allowed);
+  cpus.num_nodes = count_nodes(root, cpus.allowed);
+  cpus.quota = tightest_quota(root);
+  return cpus;
+}
+
+}  // namespace vitrine::tools
