@@ -12,6 +12,7 @@ namespace vitrine::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 TEST(Synth, WhatItWritesRunsAndIsMeasured) {
@@ -43,6 +44,15 @@ TEST(Synth, AnUnknownShapeOrTypeIsToldTheKnownOnes) {
   const RunResult type = run_vitrine({"synth", "--shape", "tiny-llama", "--type", "q9", "-o", file});
   EXPECT_EQ(type.exit_code, 64);
   EXPECT_THAT(type.err, HasSubstr("q4_k_m"));
+}
+
+TEST(Synth, FewerLayersKeepTheWidth) {
+  const TempDir folder;
+  const std::string file = (folder.path() / "model.gguf").string();
+  ASSERT_EQ(run_vitrine({"synth", "--shape", "tiny-moe", "--type", "q8_0", "--layers", "1", "-o", file}).exit_code, 0);
+  const RunResult shown = run_vitrine({"show", file, "--json"});
+  EXPECT_THAT(shown.out, HasSubstr("blk.0.ffn_up_exps.weight"));
+  EXPECT_THAT(shown.out, Not(HasSubstr("blk.1.")));
 }
 
 TEST(Synth, AFileIsReplacedOnlyWhenAskedTo) {

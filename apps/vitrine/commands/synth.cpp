@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/thread_pool.h"
@@ -33,12 +35,15 @@ class SynthCommand final : public Command {
     parser.add("--shape", shape_, fmt::format("Whose sizes: {}", fmt::join(shape_names(), ", "))).required();
     parser.add("--type", type_, "Type of the weights: q4_k_m, q8_0, f16, ...").shows_default();
     parser.add("-o,--out", file_, "The GGUF file to write").required();
+    parser.add("--layers", num_layers_, "Only so many layers, to measure a large shape on a small machine").positive();
     parser.add("--seed", seed_, "Another seed gives other weights").shows_default();
     parser.add("-t,--threads", num_threads_, "Threads; 0: all that this process may use").shows_default();
   }
 
   int run(Context& context) override {
-    const tools::ModelShape& shape = shape_of(shape_);
+    tools::ModelShape shape = shape_of(shape_);
+    if (num_layers_)
+      shape.num_layers = static_cast<std::uint32_t>(std::min<std::size_t>(*num_layers_, shape.num_layers));
     const tools::TensorTypes types = tools::TensorTypes::parse(type_).value_or_throw();
     const std::filesystem::path path(file_);
     check_absent(path, context);
@@ -71,6 +76,7 @@ class SynthCommand final : public Command {
   std::string shape_;
   std::string type_ = "q4_k_m";
   std::string file_;
+  std::optional<std::size_t> num_layers_;
   std::size_t seed_ = 0;
   std::size_t num_threads_ = 0;
 };
