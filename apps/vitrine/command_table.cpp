@@ -38,6 +38,9 @@ constexpr std::array kCommands = {
     CommandEntry{"bench", "Measuring", "Measure speed: of a model, of this machine",
                  "vitrine bench model smollm2-135m-instruct -p 512 -n 128 --batch 1,16", "vitrine bench machine --json",
                  make_bench},
+    CommandEntry{"synth", "Measuring", "Write a model of random weights in a known shape, to measure speed with",
+                 "vitrine synth --shape llama-3.2-1b --type q4_k_m -o synth.gguf",
+                 "vitrine synth --shape tiny-moe --type q8_0 --seed 7 -o tiny.gguf --json", make_synth},
     CommandEntry{"completion", "Shell", "Print the completion script of a shell", "source <(vitrine completion bash)",
                  "vitrine completion fish > ~/.config/fish/completions/vitrine.fish", make_completion},
 };

@@ -25,13 +25,21 @@ std::size_t weight_bytes(const tools::ModelBundle& bundle, const RuntimeFlags& f
   return total;
 }
 
+// What a token's MLP takes: gate and up, an answer per expert, and the widest rows that the backend prepares for it.
+std::size_t mlp_floats(const models::ModelConfig& config) {
+  const models::ExpertConfig& experts = config.experts;
+  if (experts.num_experts == 0)
+    return 2 * config.intermediate_size + std::max(config.hidden_size, config.intermediate_size);
+  return experts.num_experts + experts.num_used * (2 * experts.intermediate_size + config.hidden_size +
+                                                   std::max(config.hidden_size, experts.intermediate_size));
+}
+
 // The buffers of models::DecoderWorkspace and as much again for the rows that the backend prepares.
 std::size_t buffer_bytes(const models::ModelConfig& config, const RuntimeFlags& flags) {
-  const std::size_t row_floats = 2 * config.hidden_size + 2 * config.intermediate_size +
-                                 2 * config.head_dim * (config.num_heads + config.num_kv_heads);
-  const std::size_t prepared_floats = std::max(config.hidden_size, config.intermediate_size);
+  const std::size_t row_floats =
+      2 * config.hidden_size + mlp_floats(config) + 2 * config.head_dim * (config.num_heads + config.num_kv_heads);
   const std::size_t num_rows = flags.max_chunk_tokens + 1;
-  return sizeof(float) * (num_rows * (row_floats + prepared_floats) + config.vocab_size);
+  return sizeof(float) * (num_rows * row_floats + config.vocab_size);
 }
 
 const hub::CatalogEntry* largest_that_fits(const std::vector<hub::CatalogEntry>& catalog, std::size_t available_bytes) {

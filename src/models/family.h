@@ -28,5 +28,6 @@ struct Family {
 // One file per family.
 extern const Family kLlamaFamily;
 extern const Family kGemma3Family;
+extern const Family kQwen3Family;
 
 }  // namespace vitrine::models

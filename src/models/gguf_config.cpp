@@ -1,5 +1,6 @@
 #include "models/gguf_config.h"
 
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -90,6 +91,20 @@ void read_frequency_factors(const loader::GgufModel& model, RopeConfig& rope) {
   }
 }
 
+// Kinds of mixture that a key announces and that are not computed here. A key of 0 says the same as none.
+struct ExpertExtra {
+  std::string_view key;
+  std::uint64_t supported;
+  std::string_view what;
+};
+constexpr std::array kExpertExtras = {
+    ExpertExtra{"expert_shared_count", 0, "shared experts"},
+    ExpertExtra{"expert_shared_feed_forward_length", 0, "shared experts"},
+    ExpertExtra{"expert_gating_func", 1, "routers other than softmax"},
+    ExpertExtra{"expert_group_count", 1, "groups of experts"},
+    ExpertExtra{"leading_dense_block_count", 0, "dense layers among those with experts"},
+};
+
 }  // namespace
 
 std::optional<std::uint64_t> gguf_uint(const loader::Metadata& metadata, const ModelConfig& config,
@@ -100,6 +115,28 @@ std::optional<std::uint64_t> gguf_uint(const loader::Metadata& metadata, const M
 std::optional<double> gguf_float(const loader::Metadata& metadata, const ModelConfig& config, std::string_view key,
                                  double min, double max) {
   return metadata.float_value(full_key(config, key), min, max).value_or_throw();
+}
+
+void read_gguf_experts(const loader::Metadata& metadata, ModelConfig& config) {
+  constexpr std::uint64_t kMaxExperts = 4096;
+  ExpertConfig& experts = config.experts;
+  experts.num_experts = gguf_uint(metadata, config, "expert_count", 0, kMaxExperts).value_or(0);
+  if (experts.num_experts == 0) return;
+  experts.num_used = required_uint(metadata, config, "expert_used_count", experts.num_experts);
+  experts.intermediate_size =
+      gguf_uint(metadata, config, "expert_feed_forward_length", 1, kMaxSize).value_or(config.intermediate_size);
+  experts.normalize_weights =
+      metadata.bool_value(full_key(config, "expert_weights_norm")).value_or_throw().value_or(true);
+  for (const ExpertExtra& extra : kExpertExtras) {
+    const std::uint64_t value = gguf_uint(metadata, config, extra.key, 0, kMaxSize).value_or(extra.supported);
+    if (value == extra.supported || value == 0) continue;
+    throw base::Exception(base::bad_file(full_key(config, extra.key) + ": " + std::string(extra.what) +
+                                         " are not supported; mixtures with a softmax router are"));
+  }
+  const double scale = gguf_float(metadata, config, "expert_weights_scale", 0.0, 1e6).value_or(1.0);
+  if (scale != 1.0 && scale != 0.0) {
+    throw base::Exception(base::bad_file(full_key(config, "expert_weights_scale") + ": a scale is not supported"));
+  }
 }
 
 ModelConfig read_gguf_config(const loader::GgufModel& model) {

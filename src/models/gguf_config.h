@@ -19,4 +19,8 @@ std::optional<std::uint64_t> gguf_uint(const loader::Metadata& metadata, const M
 std::optional<double> gguf_float(const loader::Metadata& metadata, const ModelConfig& config, std::string_view key,
                                  double min, double max);
 
+// The keys that describe a mixture of experts; kinds of mixture that are not computed here throw. Nothing to do where
+// there is none.
+void read_gguf_experts(const loader::Metadata& metadata, ModelConfig& config);
+
 }  // namespace vitrine::models

@@ -147,6 +147,16 @@ void read_hf_layer_types(const json& object, ModelConfig& config) {
   }
 }
 
+ExpertConfig hf_experts(const json& object) {
+  const std::string_view key = object.contains("num_experts") ? "num_experts" : "num_local_experts";
+  ExpertConfig experts;
+  experts.num_experts = required_size(object, key);
+  if (experts.num_experts > 4096) fail(key, "is above 4096");
+  experts.num_used = required_size(object, "num_experts_per_tok");
+  if (experts.num_used > experts.num_experts) fail("num_experts_per_tok", "is above " + std::string(key));
+  return experts;
+}
+
 ModelConfig read_hf_config(const json& object) {
   ModelConfig config;
   config.architecture = string_of(object, "model_type", "");

@@ -22,6 +22,9 @@ bool hf_bool(const nlohmann::json& json, std::string_view key, bool fallback);
 void require_hf_string(const nlohmann::json& json, std::string_view key, std::string_view value);
 void require_hf_null(const nlohmann::json& json, std::string_view key);
 
+// num_experts (or num_local_experts) and num_experts_per_tok.
+ExpertConfig hf_experts(const nlohmann::json& json);
+
 // The rotary embedding of one kind of layer: rope_parameters[layer_type] where that exists, else rope_parameters or the
 // older fields.
 RopeConfig hf_rope(const nlohmann::json& json, const ModelConfig& config, std::string_view layer_type, double theta);

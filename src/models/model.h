@@ -39,6 +39,8 @@ class Model {
   virtual const ModelConfig& config() const = 0;
   virtual kvcache::KvCacheShape kv_shape(tensor::DType type) const = 0;
   virtual std::size_t weight_bytes() const = 0;
+  // The part of weight_bytes that belongs to experts, of which a token reads only those chosen for it.
+  virtual std::size_t expert_bytes() const { return 0; }
   // max_rows: most tokens of one step; max_logit_rows: most rows of one step whose logits are wanted.
   virtual std::unique_ptr<Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const = 0;
   // Computes every row of `batch`: writes its keys and values into `cache` and its logits into `workspace`. `observer`

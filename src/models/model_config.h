@@ -25,6 +25,14 @@ struct RopeConfig {
   std::vector<float> freq_factors;        // per pair divisors from the file (GGUF rope_freqs.weight); empty: none
 };
 
+// A mixture of experts in place of each layer's MLP (Fedus et al., arXiv 2101.03961; Jiang et al., arXiv 2401.04088).
+struct ExpertConfig {
+  std::size_t num_experts = 0;        // 0: the model is dense
+  std::size_t num_used = 0;           // per token
+  std::size_t intermediate_size = 0;  // of one expert
+  bool normalize_weights = true;      // over the experts that were chosen, not over all
+};
+
 // The numbers that define a decoder; made from GGUF metadata or a Hugging Face config.json by the family's file.
 struct ModelConfig {
   std::string architecture;  // the registry row: "llama", "gemma3", ...
@@ -32,7 +40,7 @@ struct ModelConfig {
   std::size_t context_length = 0;
   std::size_t num_layers = 0;
   std::size_t hidden_size = 0;
-  std::size_t intermediate_size = 0;
+  std::size_t intermediate_size = 0;  // of a dense MLP
   std::size_t num_heads = 0;
   std::size_t num_kv_heads = 0;
   std::size_t head_dim = 0;
@@ -47,6 +55,7 @@ struct ModelConfig {
   RopeConfig rope;                       // of full-attention layers
   RopeConfig local_rope;                 // of windowed layers (Gemma 3)
   bool norm_weight_plus_one = false;     // the file holds w, the norm multiplies with 1 + w (Gemma, safetensors)
+  ExpertConfig experts;
 };
 
 }  // namespace vitrine::models

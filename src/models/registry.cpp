@@ -11,7 +11,7 @@
 namespace vitrine::models {
 namespace {
 
-constexpr std::array<const Family*, 2> kFamilies = {&kLlamaFamily, &kGemma3Family};
+constexpr std::array<const Family*, 3> kFamilies = {&kLlamaFamily, &kGemma3Family, &kQwen3Family};
 
 bool is_gguf(const loader::ModelFiles& files) {
   return std::holds_alternative<loader::GgufModel>(files);

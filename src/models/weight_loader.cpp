@@ -18,7 +18,10 @@ const tensor::TensorView& WeightLoader::require(const std::string& name, const t
 
 std::unique_ptr<ops::Matrix> WeightLoader::matrix(const std::string& name, std::size_t out_features,
                                                   std::size_t in_features, ops::MatrixUse use) {
-  const tensor::TensorView& view = require(name, {out_features, in_features});
+  return load(require(name, {out_features, in_features}), use);
+}
+
+std::unique_ptr<ops::Matrix> WeightLoader::load(const tensor::TensorView& view, ops::MatrixUse use) {
   auto matrix = backend_.load_matrix(view, use);
   loaded_bytes_ += matrix->size_bytes();
   if (backend_.keeps_source(view.type)) {
@@ -27,6 +30,24 @@ std::unique_ptr<ops::Matrix> WeightLoader::matrix(const std::string& name, std::
     source_.release_pages(view);
   }
   return matrix;
+}
+
+std::vector<std::unique_ptr<ops::Matrix>> WeightLoader::experts(const ExpertTensor& tensor, std::size_t num_experts,
+                                                                std::size_t out_features, std::size_t in_features) {
+  const std::size_t bytes_before = loaded_bytes_;
+  std::vector<std::unique_ptr<ops::Matrix>> matrices;
+  if (!tensor.stacked.empty() && (has(tensor.stacked) || !has(tensor.of(0)))) {
+    const tensor::TensorView& all = require(tensor.stacked, {num_experts, out_features, in_features});
+    for (std::size_t expert = 0; expert < num_experts; ++expert) {
+      const tensor::TensorView one{all.type, {out_features, in_features}, all.row(expert * out_features)};
+      matrices.push_back(load(one, ops::MatrixUse::kLayer));
+    }
+  }
+  for (std::size_t expert = matrices.size(); expert < num_experts; ++expert) {
+    matrices.push_back(matrix(tensor.of(expert), out_features, in_features, ops::MatrixUse::kLayer));
+  }
+  expert_bytes_ += loaded_bytes_ - bytes_before;
+  return matrices;
 }
 
 std::vector<float> WeightLoader::vector(const std::string& name, std::size_t size) {

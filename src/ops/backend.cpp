@@ -49,6 +49,25 @@ void Backend::matmul(Rows x, std::span<const Role> roles, std::span<const Matmul
   do_matmul(x, roles, outputs);
 }
 
+void Backend::expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,
+                            std::span<const ExpertOutput> outputs) {
+  VT_CHECK(choices.num_choices() == roles.size() * choices.num_chosen, "choices for each row");
+  VT_CHECK(x.num_rows == roles.size() || x.num_rows == choices.num_choices(), "an input for each row or choice");
+  for (const ExpertOutput& output : outputs) {
+    VT_CHECK(output.experts.size() == choices.num_experts, "a matrix for each expert");
+    const Matrix& first = *output.experts.front();
+    VT_CHECK(first.in_features() == x.width && first.out_features() == output.out.width, "expert widths");
+    VT_CHECK(output.out.num_rows == choices.num_choices(), "an output for each choice");
+  }
+  do_expert_matmul(x, roles, choices, outputs);
+}
+
+void Backend::combine_experts(Rows x, const ExpertChoices& choices, Rows out) {
+  VT_CHECK(x.width == out.width && x.num_rows == choices.num_choices(), "expert answers");
+  VT_CHECK(choices.num_choices() == out.num_rows * choices.num_chosen, "choices for each row");
+  do_combine_experts(x, choices, out);
+}
+
 void Backend::add(Rows x, Rows y) {
   VT_CHECK(same_shape(x, y), "add shapes");
   do_add(x, y);

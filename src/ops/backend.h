@@ -8,21 +8,13 @@
 
 #include "base/token_id.h"
 #include "kvcache/kv_cache.h"
+#include "ops/expert_choice.h"
 #include "ops/role.h"
+#include "ops/rows.h"
 #include "ops/sequence_rows.h"
 #include "tensor/tensor.h"
 
 namespace vitrine::ops {
-
-// Float32 activations, [num_rows, width], contiguous. Never owns.
-struct Rows {
-  float* data = nullptr;
-  std::size_t num_rows = 0;
-  std::size_t width = 0;
-
-  float* row(std::size_t row_idx) const { return data + row_idx * width; }
-  std::span<float> values() const { return {data, num_rows * width}; }
-};
 
 // A weight matrix in the form its backend computes with; immutable, shared by all threads.
 class Matrix {
@@ -35,12 +27,19 @@ class Matrix {
 
 enum class MatrixUse : std::uint8_t {
   kLayer,  // prompt rows and generated rows each take their own numeric path
-  kHead,   // one path for both, so that a prompt's last row and a generated row are scored alike
+  kHead,   // one path for both, so that prompt rows and generated rows are scored alike: the head, a router of experts
 };
 
 // One product of a group that shares its input: out [num_rows, out_features] = x [num_rows, in_features] * matrix^T.
 struct MatmulOutput {
   const Matrix* matrix = nullptr;
+  Rows out;
+};
+
+// The same with one matrix per expert: choice i of out [num_choices, out_features] is its row of x times the matrix of
+// the chosen expert.
+struct ExpertOutput {
+  std::span<const std::unique_ptr<Matrix>> experts;  // [num_experts], of one shape
   Rows out;
 };
 
@@ -85,6 +84,11 @@ class Backend {
   void rms_norm(Rows x, std::span<const float> weight, float eps, Rows out);
   // roles: [num_rows] of x.
   void matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs);
+  // x holds a row for each role, or one for each choice. An expert's weights are read once, whoever chose it.
+  void expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,
+                     std::span<const ExpertOutput> outputs);
+  // out[row] = the weighted sum of x [num_choices, width] over the row's choices, in their order.
+  void combine_experts(Rows x, const ExpertChoices& choices, Rows out);
   void add(Rows x, Rows y);                                               // x += y
   void add_bias(Rows x, std::span<const float> bias);                     // each row += bias
   void activate_and_multiply(Activation activation, Rows gate, Rows up);  // gate = activation(gate) * up
@@ -97,6 +101,9 @@ class Backend {
   virtual void do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out) = 0;
   virtual void do_rms_norm(Rows x, std::span<const float> weight, float eps, Rows out) = 0;
   virtual void do_matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) = 0;
+  virtual void do_expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,
+                                std::span<const ExpertOutput> outputs) = 0;
+  virtual void do_combine_experts(Rows x, const ExpertChoices& choices, Rows out) = 0;
   virtual void do_add(Rows x, Rows y) = 0;
   virtual void do_add_bias(Rows x, std::span<const float> bias) = 0;
   virtual void do_activate_and_multiply(Activation activation, Rows gate, Rows up) = 0;

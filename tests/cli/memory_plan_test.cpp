@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "backends/cpu/cpu_backend.h"
+#include "models/registry.h"
+#include "support/reference_data.h"
+
 namespace vitrine::cli {
 namespace {
 
@@ -60,6 +64,22 @@ TEST(MemoryPlan, KvMemoryLimitsWhatTheCacheCounts) {
   MemoryNeed need = some_need();
   need.kv_limit = 10 * kMiB;
   EXPECT_EQ(need.total(16'000), 160 * kMiB);
+}
+
+// A mixture's rows take an answer per expert that a token uses, besides gate and up.
+TEST(MemoryPlan, CountsTheBuffersOfDenseModelsAndOfMixtures) {
+  for (const std::string name : {"llama", "mixtral", "qwen3_moe"}) {
+    const auto bundle = tools::open_model(testing::data_path("models/" + name)).value_or_throw();
+    backends::cpu::CpuBackend backend({});
+    const auto model = models::load_model(bundle.files, backend).value_or_throw();
+    const RuntimeFlags flags;
+    const MemoryNeed need = memory_need(bundle, model->config(), tensor::DType::kF16, flags);
+    const auto workspace = model->make_workspace(flags.max_chunk_tokens, 1);
+    const std::size_t planned = need.buffers - (std::size_t{40} << 20U);
+    EXPECT_GE(planned, workspace->activation_bytes()) << name;
+    EXPECT_LE(planned, 2 * workspace->activation_bytes()) << name;
+    EXPECT_GE(need.weights, model->weight_bytes() / 2) << name;
+  }
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ CpuBackend::CpuBackend(const Options& options)
       thread_scratch_(pool_.num_threads()) {
   VT_CHECK((options.paths.prompt == NumericPath::kReference) == (options.paths.generated == NumericPath::kReference),
            "the reference path is for all rows or for none");
+  throughput_rows_.throughput = true;
 }
 
 std::unique_ptr<ops::Matrix> CpuBackend::load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) {

@@ -59,9 +59,11 @@ class CpuBackend : public ops::Backend {
   std::size_t scratch_bytes() const;
 
  private:
-  // Rows of one numeric path, in the forms that its matrices read.
+  // Rows of one numeric path, in the forms that its matrices read. Those of one expert lie together.
   struct PathRows {
-    std::vector<std::size_t> row_idx;  // in the operation's input
+    bool throughput = false;
+    std::vector<std::size_t> input_row;   // in the operation's input
+    std::vector<std::size_t> output_row;  // in each of its outputs
     AlignedBuffer codes;
     AlignedBuffer scales;
     AlignedBuffer sums;
@@ -71,6 +73,9 @@ class CpuBackend : public ops::Backend {
   void do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, ops::Rows out) override;
   void do_rms_norm(ops::Rows x, std::span<const float> weight, float eps, ops::Rows out) override;
   void do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) override;
+  void do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,
+                        std::span<const ops::ExpertOutput> outputs) override;
+  void do_combine_experts(ops::Rows x, const ops::ExpertChoices& choices, ops::Rows out) override;
   void do_add(ops::Rows x, ops::Rows y) override;
   void do_add_bias(ops::Rows x, std::span<const float> bias) override;
   void do_activate_and_multiply(ops::Activation activation, ops::Rows gate, ops::Rows up) override;
@@ -79,9 +84,18 @@ class CpuBackend : public ops::Backend {
   void do_attention(ops::Rows queries, const ops::AttentionShape& shape, const ops::AttentionContext& context,
                     ops::Rows out) override;
 
-  // Part of a tile's work: its tile of an output's matrix, times the rows [first_row, first_row + num_rows) of a path.
+  // A matrix times the rows [first_row, first_row + num_rows) of a path.
+  struct Product {
+    const PackedMatrix* matrix;
+    ops::Rows out;
+    std::size_t first_row;
+    std::size_t num_rows;
+    std::size_t end_tile = 0;  // tiles of this product and of those before it
+  };
+
+  // Part of a tile's work: its tile of a product's matrix, times some of the product's rows.
   struct TileTask {
-    const ops::MatmulOutput* output;
+    const Product* product;
     std::size_t tile_idx;
     const float* slab;  // the tile's values, where the path reads those; else null
     std::size_t first_row;
@@ -90,14 +104,18 @@ class CpuBackend : public ops::Backend {
 
   class AttentionPass;
 
-  void split_rows(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs);
+  PathRows& rows_of(ops::Role role, ops::MatrixUse use);
+  void split_rows(std::span<const ops::Role> roles, ops::MatrixUse use);
   void quantize_rows(ops::Rows x, PathRows& rows);
   void gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows);
-  void prepare_rows(ops::Rows x, std::span<const ops::MatmulOutput> outputs);
-  void multiply(const PathRows& rows, bool throughput, std::span<const ops::MatmulOutput> outputs);
+  void prepare_rows(ops::Rows x, PathRows& rows);
+  void group_by_expert(const ops::ExpertChoices& choices);
+  void add_product(const ops::Matrix& matrix, ops::Rows out, std::size_t first_row, std::size_t num_rows);
+  void multiply(ops::Rows x, PathRows& rows);
+  void multiply_tiles(const PathRows& rows, AlignedBuffer& slab, std::size_t begin, std::size_t end) const;
   const float* decode_slab(const PackedMatrix& matrix, std::size_t tile_idx, bool throughput,
                            AlignedBuffer& buffer) const;
-  void multiply_tile(const PathRows& rows, bool throughput, const TileTask& task) const;
+  void multiply_tile(const PathRows& rows, const TileTask& task) const;
   AttentionKernel attention_kernel(tensor::DType type) const;
 
   Options options_;
@@ -106,8 +124,10 @@ class CpuBackend : public ops::Backend {
   WeightMemory weights_;
   PathRows latency_rows_;
   PathRows throughput_rows_;
-  std::vector<AlignedBuffer> thread_scratch_;  // [num_threads]: attention scores, weight slabs
-  AlignedBuffer attention_records_;            // of tasks that threads share
+  std::vector<Product> products_;                   // of the operation and path at work
+  std::vector<std::vector<std::size_t>> choosers_;  // [num_experts]: the choices that fell on each
+  std::vector<AlignedBuffer> thread_scratch_;       // [num_threads]: attention scores, weight slabs
+  AlignedBuffer attention_records_;                 // of tasks that threads share
 };
 
 }  // namespace vitrine::backends::cpu

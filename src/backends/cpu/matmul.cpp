@@ -1,5 +1,6 @@
-// Matrix products of CpuBackend: rows are sorted by numeric path, brought into the form that the path reads, and
-// multiplied tile by tile. Threads split tiles, so no sum is ever cut.
+// Matrix products of CpuBackend: rows are sorted by numeric path (and by expert, where a mixture chooses), brought into
+// the form that the path reads, and multiplied tile by tile. Threads split the tiles of all matrices of an operation,
+// so no sum is ever cut and an expert with few rows keeps nobody waiting.
 #include <algorithm>
 #include <array>
 
@@ -13,45 +14,39 @@ constexpr std::size_t kRowBlock = 128;
 // Bytes of weights that a thread takes at a time.
 constexpr std::size_t kChunkBytes = 64 * 1024;
 
-const PackedMatrix& packed(const ops::MatmulOutput& output) {
-  return static_cast<const PackedMatrix&>(*output.matrix);
-}
-
-// Tiles of several matrices, counted through.
-struct TilePlace {
-  const ops::MatmulOutput* output;
-  std::size_t tile_idx;
-};
-TilePlace place_of(std::span<const ops::MatmulOutput> outputs, std::size_t tile) {
-  for (const ops::MatmulOutput& output : outputs) {
-    if (tile < packed(output).num_tiles()) return {&output, tile};
-    tile -= packed(output).num_tiles();
-  }
-  return {nullptr, 0};
+const PackedMatrix& packed(const ops::Matrix& matrix) {
+  return static_cast<const PackedMatrix&>(matrix);
 }
 
 }  // namespace
 
-void CpuBackend::split_rows(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) {
-  latency_rows_.row_idx.clear();
-  throughput_rows_.row_idx.clear();
-  const bool is_head = packed(outputs.front()).use() == ops::MatrixUse::kHead;
+CpuBackend::PathRows& CpuBackend::rows_of(ops::Role role, ops::MatrixUse use) {
+  const bool prompt_path = use != ops::MatrixUse::kHead && role == ops::Role::kPrompt;
+  const NumericPath path = prompt_path ? options_.paths.prompt : options_.paths.generated;
+  return path == NumericPath::kThroughput ? throughput_rows_ : latency_rows_;
+}
+
+void CpuBackend::split_rows(std::span<const ops::Role> roles, ops::MatrixUse use) {
+  for (PathRows* rows : {&latency_rows_, &throughput_rows_}) {
+    rows->input_row.clear();
+    rows->output_row.clear();
+  }
   for (std::size_t row_idx = 0; row_idx < roles.size(); ++row_idx) {
-    const bool prompt_path = !is_head && roles[row_idx] == ops::Role::kPrompt;
-    const NumericPath path = prompt_path ? options_.paths.prompt : options_.paths.generated;
-    (path == NumericPath::kThroughput ? throughput_rows_ : latency_rows_).row_idx.push_back(row_idx);
+    PathRows& rows = rows_of(roles[row_idx], use);
+    rows.input_row.push_back(row_idx);
+    rows.output_row.push_back(row_idx);
   }
 }
 
 void CpuBackend::quantize_rows(ops::Rows x, PathRows& rows) {
   const std::size_t k = x.width;
-  const std::size_t num_rows = rows.row_idx.size();
+  const std::size_t num_rows = rows.input_row.size();
   rows.codes.ensure(num_rows * k);
   rows.scales.ensure(num_rows * (k / kActivationGroup) * sizeof(float));
   rows.sums.ensure(num_rows * (k / 16) * sizeof(std::int32_t));
   pool_.for_range(num_rows, 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      kernels_.quantize_row(x.row(rows.row_idx[i]), k, rows.codes.as<std::int8_t>() + i * k,
+      kernels_.quantize_row(x.row(rows.input_row[i]), k, rows.codes.as<std::int8_t>() + i * k,
                             rows.scales.as<float>() + i * (k / kActivationGroup),
                             rows.sums.as<std::int32_t>() + i * (k / 16));
     }
@@ -59,23 +54,21 @@ void CpuBackend::quantize_rows(ops::Rows x, PathRows& rows) {
 }
 
 void CpuBackend::gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows) {
-  rows.floats.ensure(rows.row_idx.size() * x.width * sizeof(float));
-  for (std::size_t i = 0; i < rows.row_idx.size(); ++i) {
+  rows.floats.ensure(rows.input_row.size() * x.width * sizeof(float));
+  for (std::size_t i = 0; i < rows.input_row.size(); ++i) {
     float* row = rows.floats.as<float>() + i * x.width;
-    std::copy_n(x.row(rows.row_idx[i]), x.width, row);
+    std::copy_n(x.row(rows.input_row[i]), x.width, row);
     if (round_to_bf16) kernels_.round_to_bf16(row, x.width);
   }
 }
 
-void CpuBackend::prepare_rows(ops::Rows x, std::span<const ops::MatmulOutput> outputs) {
-  const auto has_int8 = [&](const ops::MatmulOutput& output) {
-    return kernels_.int8_tile[static_cast<std::size_t>(packed(output).kind())] != nullptr;
+void CpuBackend::prepare_rows(ops::Rows x, PathRows& rows) {
+  if (rows.throughput) return gather_rows(x, true, rows);
+  const auto has_int8 = [&](const Product& product) {
+    return kernels_.int8_tile[static_cast<std::size_t>(product.matrix->kind())] != nullptr;
   };
-  if (!latency_rows_.row_idx.empty()) {
-    if (std::ranges::any_of(outputs, has_int8)) quantize_rows(x, latency_rows_);
-    if (!std::ranges::all_of(outputs, has_int8)) gather_rows(x, false, latency_rows_);
-  }
-  if (!throughput_rows_.row_idx.empty()) gather_rows(x, true, throughput_rows_);
+  if (std::ranges::any_of(products_, has_int8)) quantize_rows(x, rows);
+  if (!std::ranges::all_of(products_, has_int8)) gather_rows(x, false, rows);
 }
 
 const float* CpuBackend::decode_slab(const PackedMatrix& matrix, std::size_t tile_idx, bool throughput,
@@ -93,16 +86,16 @@ const float* CpuBackend::decode_slab(const PackedMatrix& matrix, std::size_t til
   return values;
 }
 
-void CpuBackend::multiply_tile(const PathRows& rows, bool throughput, const TileTask& task) const {
-  const PackedMatrix& matrix = packed(*task.output);
+void CpuBackend::multiply_tile(const PathRows& rows, const TileTask& task) const {
+  const PackedMatrix& matrix = *task.product->matrix;
   const std::size_t k = matrix.in_features();
   const auto kind = static_cast<std::size_t>(matrix.kind());
   std::array<float*, kRowBlock> out;
   for (std::size_t i = 0; i < task.num_rows; ++i) {
-    out[i] = task.output->out.row(rows.row_idx[task.first_row + i]) + task.tile_idx * kTileRows;
+    out[i] = task.product->out.row(rows.output_row[task.first_row + i]) + task.tile_idx * kTileRows;
   }
   const std::size_t lanes = matrix.lanes(task.tile_idx);
-  if (!throughput && kernels_.int8_tile[kind] != nullptr) {
+  if (!rows.throughput && kernels_.int8_tile[kind] != nullptr) {
     const QuantizedRows quantized{rows.codes.as<std::int8_t>() + task.first_row * k,
                                   rows.scales.as<float>() + task.first_row * (k / kActivationGroup),
                                   rows.sums.as<std::int32_t>() + task.first_row * (k / 16)};
@@ -111,43 +104,105 @@ void CpuBackend::multiply_tile(const PathRows& rows, bool throughput, const Tile
   }
   const float* inputs = rows.floats.as<float>() + task.first_row * k;
   const auto float_kind = task.slab != nullptr ? static_cast<std::size_t>(PackedKind::kF32) : kind;
-  const auto kernel = throughput ? kernels_.throughput_tile : kernels_.float_tile[float_kind];
+  const auto kernel = rows.throughput ? kernels_.throughput_tile : kernels_.float_tile[float_kind];
   const void* tile = task.slab != nullptr ? static_cast<const void*>(task.slab) : matrix.tile(task.tile_idx);
   kernel(tile, inputs, task.num_rows, k, out.data(), lanes);
 }
 
-void CpuBackend::multiply(const PathRows& rows, bool throughput, std::span<const ops::MatmulOutput> outputs) {
-  const std::size_t num_rows = rows.row_idx.size();
-  if (num_rows == 0) return;
-  std::size_t num_tiles = 0;
-  std::size_t num_bytes = 0;
-  for (const ops::MatmulOutput& output : outputs) {
-    num_tiles += packed(output).num_tiles();
-    num_bytes += packed(output).num_tiles() * packed(output).tile_bytes();
+// Tiles are counted through all products.
+void CpuBackend::multiply_tiles(const PathRows& rows, AlignedBuffer& slab, std::size_t begin, std::size_t end) const {
+  auto product = std::ranges::upper_bound(products_, begin, {}, &Product::end_tile);
+  for (std::size_t tile = begin; tile < end; ++tile) {
+    if (tile == product->end_tile) ++product;
+    const PackedMatrix& matrix = *product->matrix;
+    const std::size_t tile_idx = matrix.num_tiles() - (product->end_tile - tile);
+    const bool needs_slab = rows.throughput || matrix.kind() == PackedKind::kRaw;
+    const float* values = needs_slab ? decode_slab(matrix, tile_idx, rows.throughput, slab) : nullptr;
+    for (std::size_t done = 0; done < product->num_rows; done += kRowBlock) {
+      multiply_tile(rows, {&*product, tile_idx, values, product->first_row + done,
+                           std::min(kRowBlock, product->num_rows - done)});
+    }
   }
-  const std::size_t for_cache = std::max<std::size_t>(1, kChunkBytes * num_tiles / std::max<std::size_t>(num_bytes, 1));
+}
+
+void CpuBackend::add_product(const ops::Matrix& matrix, ops::Rows out, std::size_t first_row, std::size_t num_rows) {
+  if (num_rows == 0) return;
+  const std::size_t tiles_before = products_.empty() ? 0 : products_.back().end_tile;
+  products_.push_back({&packed(matrix), out, first_row, num_rows, tiles_before + packed(matrix).num_tiles()});
+}
+
+// Works off `products_`.
+void CpuBackend::multiply(ops::Rows x, PathRows& rows) {
+  if (products_.empty()) return;
+  prepare_rows(x, rows);
+  const std::size_t num_tiles = products_.back().end_tile;
+  std::size_t num_bytes = 1;
+  for (const Product& product : products_)
+    num_bytes += product.matrix->num_tiles() * product.matrix->tile_bytes();
+  const std::size_t for_cache = std::max<std::size_t>(1, kChunkBytes * num_tiles / num_bytes);
   const std::size_t for_balance = std::max<std::size_t>(1, num_tiles / (4 * pool_.num_threads()));
-  const auto needs_slab = [&](const PackedMatrix& matrix) { return throughput || matrix.kind() == PackedKind::kRaw; };
-  pool_.for_range(
-      num_tiles, std::min(for_cache, for_balance), [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
-        for (std::size_t tile = begin; tile < end; ++tile) {
-          const auto [output, tile_idx] = place_of(outputs, tile);
-          const PackedMatrix& matrix = packed(*output);
-          const float* slab =
-              needs_slab(matrix) ? decode_slab(matrix, tile_idx, throughput, thread_scratch_[thread_idx]) : nullptr;
-          for (std::size_t first_row = 0; first_row < num_rows; first_row += kRowBlock) {
-            multiply_tile(rows, throughput,
-                          {output, tile_idx, slab, first_row, std::min(kRowBlock, num_rows - first_row)});
-          }
-        }
-      });
+  pool_.for_range(num_tiles, std::min(for_cache, for_balance),
+                  [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
+                    multiply_tiles(rows, thread_scratch_[thread_idx], begin, end);
+                  });
 }
 
 void CpuBackend::do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) {
-  split_rows(roles, outputs);
-  prepare_rows(x, outputs);
-  multiply(latency_rows_, false, outputs);
-  multiply(throughput_rows_, true, outputs);
+  split_rows(roles, packed(*outputs.front().matrix).use());
+  for (PathRows* rows : {&latency_rows_, &throughput_rows_}) {
+    products_.clear();
+    for (const ops::MatmulOutput& output : outputs)
+      add_product(*output.matrix, output.out, 0, rows->input_row.size());
+    multiply(x, *rows);
+  }
+}
+
+void CpuBackend::do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,
+                                  std::span<const ops::ExpertOutput> outputs) {
+  group_by_expert(choices);
+  const bool input_per_choice = x.num_rows == choices.num_choices();
+  const ops::MatrixUse use = packed(*outputs.front().experts.front()).use();
+  for (PathRows* rows : {&latency_rows_, &throughput_rows_}) {
+    products_.clear();
+    rows->input_row.clear();
+    rows->output_row.clear();
+    for (std::size_t expert = 0; expert < choices.num_experts; ++expert) {
+      const std::size_t first_row = rows->output_row.size();
+      for (const std::size_t choice : choosers_[expert]) {
+        const std::size_t row_idx = choice / choices.num_chosen;
+        if (&rows_of(roles[row_idx], use) != rows) continue;
+        rows->input_row.push_back(input_per_choice ? choice : row_idx);
+        rows->output_row.push_back(choice);
+      }
+      for (const ops::ExpertOutput& output : outputs)
+        add_product(*output.experts[expert], output.out, first_row, rows->output_row.size() - first_row);
+    }
+    multiply(x, *rows);
+  }
+}
+
+void CpuBackend::group_by_expert(const ops::ExpertChoices& choices) {
+  choosers_.resize(std::max(choosers_.size(), choices.num_experts));
+  for (std::vector<std::size_t>& choosers : choosers_)
+    choosers.clear();
+  for (std::size_t choice = 0; choice < choices.num_choices(); ++choice)
+    choosers_[choices.experts[choice]].push_back(choice);
+}
+
+void CpuBackend::do_combine_experts(ops::Rows x, const ops::ExpertChoices& choices, ops::Rows out) {
+  const std::size_t num_chosen = choices.num_chosen;
+  pool_.for_range(out.num_rows, 8, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t row_idx = begin; row_idx < end; ++row_idx) {
+      float* sum = out.row(row_idx);
+      std::fill_n(sum, out.width, 0.0F);
+      for (std::size_t choice = row_idx * num_chosen; choice < (row_idx + 1) * num_chosen; ++choice) {
+        const float weight = choices.weights[choice];
+        const float* answer = x.row(choice);
+        for (std::size_t i = 0; i < out.width; ++i)
+          sum[i] += weight * answer[i];
+      }
+    }
+  });
 }
 
 }  // namespace vitrine::backends::cpu

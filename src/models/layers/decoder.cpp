@@ -52,6 +52,7 @@ Decoder::Decoder(const ModelConfig& config, ops::Backend& backend, WeightLoader&
   head_ = weights.matrix(has_own_head ? names.head : names.embedding, config.vocab_size, config.hidden_size,
                          ops::MatrixUse::kHead);
   weight_bytes_ = weights.loaded_bytes();
+  expert_bytes_ = weights.expert_bytes();
 }
 
 kvcache::KvCacheShape Decoder::kv_shape(tensor::DType type) const {

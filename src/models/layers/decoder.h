@@ -33,6 +33,7 @@ class Decoder : public Model {
   const ModelConfig& config() const override { return config_; }
   kvcache::KvCacheShape kv_shape(tensor::DType type) const override;
   std::size_t weight_bytes() const override { return weight_bytes_; }
+  std::size_t expert_bytes() const override { return expert_bytes_; }
   std::unique_ptr<Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const override;
   void forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
                ForwardObserver* observer) const override;
@@ -50,6 +51,7 @@ class Decoder : public Model {
   std::unique_ptr<ops::Matrix> head_;
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
   std::size_t weight_bytes_ = 0;
+  std::size_t expert_bytes_ = 0;
 };
 
 }  // namespace vitrine::models

@@ -4,6 +4,18 @@
 
 namespace vitrine::models {
 
+namespace {
+
+std::size_t mlp_rows(const ModelConfig& config, std::size_t max_rows) {
+  return config.experts.num_experts == 0 ? max_rows : max_rows * config.experts.num_used;
+}
+
+std::size_t mlp_width(const ModelConfig& config) {
+  return config.experts.num_experts == 0 ? config.intermediate_size : config.experts.intermediate_size;
+}
+
+}  // namespace
+
 DecoderWorkspace::Buffer::Buffer(std::size_t rows, std::size_t row_width)
     : data(std::make_unique_for_overwrite<float[]>(rows * row_width)), max_rows(rows), width(row_width) {}
 
@@ -19,8 +31,10 @@ DecoderWorkspace::DecoderWorkspace(const ModelConfig& config, std::size_t max_ro
       keys(max_rows, config.num_kv_heads * config.head_dim),
       values(max_rows, config.num_kv_heads * config.head_dim),
       attended(max_rows, config.num_heads * config.head_dim),
-      gate(max_rows, config.intermediate_size),
-      up(max_rows, config.intermediate_size),
+      gate(mlp_rows(config, max_rows), mlp_width(config)),
+      up(mlp_rows(config, max_rows), mlp_width(config)),
+      router_logits(max_rows, config.experts.num_experts),
+      expert_answers(max_rows * config.experts.num_used, config.hidden_size),
       logit_rows(max_logit_rows, config.hidden_size),
       all_logits(max_logit_rows, config.vocab_size) {}
 
@@ -31,8 +45,8 @@ std::span<float> DecoderWorkspace::logits(std::size_t logit_row_idx) {
 
 std::size_t DecoderWorkspace::activation_bytes() const {
   std::size_t total = 0;
-  for (const Buffer* buffer :
-       {&hidden, &normed, &queries, &keys, &values, &attended, &gate, &up, &logit_rows, &all_logits}) {
+  for (const Buffer* buffer : {&hidden, &normed, &queries, &keys, &values, &attended, &gate, &up, &router_logits,
+                               &expert_answers, &logit_rows, &all_logits}) {
     total += buffer->max_rows * buffer->width * sizeof(float);
   }
   return total;

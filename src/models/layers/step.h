@@ -35,14 +35,17 @@ class DecoderWorkspace : public Workspace {
   Buffer keys;                         // [max_rows, num_kv_heads * head_dim]
   Buffer values;                       // [max_rows, num_kv_heads * head_dim]
   Buffer attended;                     // [max_rows, num_heads * head_dim]
-  Buffer gate;                         // [max_rows, intermediate_size]
-  Buffer up;                           // [max_rows, intermediate_size]
+  Buffer gate;                         // [max_rows, intermediate_size], or of experts [max_choices, ...]
+  Buffer up;                           // the same
+  Buffer router_logits;                // [max_rows, num_experts]
+  Buffer expert_answers;               // [max_choices, hidden_size]; max_choices = max_rows * experts.num_used
   Buffer logit_rows;                   // [max_logit_rows, hidden_size]
   Buffer all_logits;                   // [max_logit_rows, vocab_size]
   std::vector<ops::Role> roles;        // [num_rows]
   std::vector<std::size_t> positions;  // [num_rows]
   ops::RopeAngles rope;
   ops::RopeAngles local_rope;
+  ops::ExpertChoices choices;
 };
 
 // One step as a layer sees it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "base/check.h"
 #include "base/checked.h"
@@ -16,6 +17,13 @@ TokenId arbitrary_token(std::size_t position, std::size_t vocab_size) {
 
 std::size_t blocks_for(std::size_t num_tokens) {
   return base::ceil_div(std::max<std::size_t>(num_tokens, 1), kvcache::kBlockTokens);
+}
+
+// The experts that at least one of `batch` tokens chooses, as a share of all, where the router favours none.
+double chosen_share(const models::ExpertConfig& experts, double batch) {
+  if (experts.num_experts == 0) return 1.0;
+  const double chance = static_cast<double>(experts.num_used) / static_cast<double>(experts.num_experts);
+  return 1.0 - std::pow(1.0 - chance, batch);
 }
 
 }  // namespace
@@ -107,7 +115,10 @@ double ModelBench::bytes_per_step(const BenchCase& what) const {
     const std::size_t visible = is_windowed ? std::min(length, config.sliding_window) : length;
     kv_bytes += token_bytes_per_layer * static_cast<double>(visible);
   }
-  return static_cast<double>(model_.weight_bytes()) + kv_bytes * static_cast<double>(what.batch);
+  const auto batch = static_cast<double>(what.batch);
+  const auto expert_bytes = static_cast<double>(model_.expert_bytes());
+  const double dense_bytes = static_cast<double>(model_.weight_bytes()) - expert_bytes;
+  return dense_bytes + expert_bytes * chosen_share(config.experts, batch) + kv_bytes * batch;
 }
 
 }  // namespace vitrine::tools
