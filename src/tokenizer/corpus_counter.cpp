@@ -11,7 +11,6 @@
 #include "base/mapped_file.h"
 #include "base/utf8.h"
 #include "tokenizer/pattern.h"
-#include "tokenizer/unicode.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -23,20 +22,6 @@ constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 30;  // positions in it
 // What is counted between two reports of progress, and how many files are mapped for it at most.
 constexpr std::size_t kBatchBytes = std::size_t{32} << 20;
 constexpr std::size_t kMaxMappedFiles = 1024;
-
-bool is_letter_before(std::string_view text, std::size_t pos) {
-  std::size_t start = pos - 1;
-  while (start > 0 && pos - start < 4 && base::is_continuation(text[start]))
-    --start;
-  const base::CodePoint code_point = base::decode_utf8(text.substr(start, pos - start));
-  return code_point.valid && start + code_point.length == pos && is_letter(code_point.value);
-}
-
-bool is_letter_at(std::string_view text, std::size_t pos) {
-  if (pos >= text.size()) return false;
-  const base::CodePoint code_point = base::decode_utf8(text.substr(pos));
-  return code_point.valid && is_letter(code_point.value);
-}
 
 // The end of the chunk that begins at `begin`.
 std::size_t chunk_end(std::string_view text, std::size_t begin, bool by_line) {
@@ -135,13 +120,6 @@ class FileCounter {
 
 std::span<const std::string_view> word_splitters() {
   return kWordSplitters;
-}
-
-// A letter is never in one word with a line end, nor with a space, which goes to the letter behind it.
-bool is_certain_cut(std::string_view text, std::size_t pos) {
-  if (pos == 0 || pos >= text.size()) return false;
-  const bool may_begin = text[pos] == '\n' || (text[pos] == ' ' && is_letter_at(text, pos + 1));
-  return may_begin && is_letter_before(text, pos);
 }
 
 void count_words(std::string_view text, const WordSplitting& splitting, WordCounts& counts) {

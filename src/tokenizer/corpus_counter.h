@@ -23,10 +23,6 @@ struct WordSplitting {
   bool by_line = false;         // a line with its end is a text of its own: no word reaches across a line end
 };
 
-// Whether no word of any of word_splitters() holds both the byte before `pos` and the one at it, and the words on
-// either side are the same without the other side.
-bool is_certain_cut(std::string_view text, std::size_t pos);
-
 // Counts the words of UTF-8 text; bytes that are not UTF-8 count as U+FFFD, one per maximal subpart.
 void count_words(std::string_view text, const WordSplitting& splitting, WordCounts& counts);
 

@@ -267,35 +267,6 @@ TEST(CountWords, TakesBadBytesAsEncodingDoes) {
   EXPECT_EQ(words, (std::map<std::string, std::uint64_t>{{"a", 1}, {"\uFFFD", 2}, {" b", 1}}));
 }
 
-TEST(IsCertainCut, LeavesTheWordsOnEitherSideAsTheyAre) {
-  const std::uint32_t seed = std::random_device()();
-  SCOPED_TRACE(::testing::Message() << "seed " << seed);
-  std::mt19937 random(seed);
-  const std::u32string characters = U"aBcZ \n\r\t'sd19.-/\u00E9\u4E2D\u0301\u3000\u01C5\u0661";
-  for (int round = 0; round < 3000; ++round) {
-    std::string text;
-    for (std::size_t i = random() % 16; i > 0; --i)
-      base::append_utf8(text, characters[random() % characters.size()]);
-    for (const std::string_view name : word_splitters()) {
-      const ScanFunction scan = known_pattern(name).scan;
-      std::vector<Range> whole;
-      scan(text, whole);
-      for (std::size_t pos = 0; pos <= text.size(); ++pos) {
-        if (!is_certain_cut(text, pos)) continue;
-        std::vector<Range> parts;
-        scan(std::string_view(text).substr(0, pos), parts);
-        const std::size_t num_before = parts.size();
-        scan(std::string_view(text).substr(pos), parts);
-        for (std::size_t i = num_before; i < parts.size(); ++i) {
-          parts[i].begin += static_cast<std::uint32_t>(pos);
-          parts[i].end += static_cast<std::uint32_t>(pos);
-        }
-        ASSERT_EQ(parts, whole) << name << " at " << pos << " of \"" << text << "\"";
-      }
-    }
-  }
-}
-
 TEST(WordCounts, CountsWhatWasAdded) {
   std::mt19937 random(1);
   std::map<std::string, std::uint64_t> expected;
