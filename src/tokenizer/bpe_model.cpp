@@ -48,7 +48,7 @@ void BpeModel::set_joined_to_space(FlatMap<char> joined) {
 }
 
 bool BpeModel::may_cut_before_space(char32_t previous) const {
-  return joined_to_space_ && !settings_.ignore_merges && !joined_to_space_->contains(previous);
+  return cuts_before_spaces() && !joined_to_space_->contains(previous);
 }
 
 base::Result<void> BpeModel::encode(std::string_view piece, std::vector<Symbol>& scratch,

@@ -28,6 +28,7 @@ class BpeModel : public Model {
   base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
                             std::vector<Symbol>& out) const override;
   bool may_cut_before_space(char32_t previous) const override;
+  bool cuts_before_spaces() const override { return joined_to_space_ && !settings_.ignore_merges; }
   std::string_view kind() const override { return settings_.byte_level ? "byte-level BPE" : "BPE"; }
 
   // The code points that some merge joins with a U+2581 on their right.

@@ -1,22 +1,20 @@
 #include "tokenizer/encoder.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "base/utf8.h"
+#include "tokenizer/known_patterns.h"
 
 namespace vitrine::tokenizer {
 namespace {
 
 constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
-// A stretch shorter than this repeats too few words for the table to be worth clearing.
-constexpr std::size_t kMinCachedStretch = 2048;
-constexpr std::size_t kNumCachedWords = 4096;
-constexpr std::size_t kMaxCachedWordBytes = 32;
+// Text that is cut into words at a time, so that the lists of words stay in cache.
+constexpr std::size_t kBlockBytes = std::size_t{32} << 10;
 
 AlignedText replace_bad_bytes(std::string_view text, bool single_bytes, bool tracked) {
-  const AlignedText original(text, 0, tracked);
+  AlignedText original(text, 0, tracked);
   if (base::is_valid_utf8(text)) return original;
   AlignedText result = AlignedText::empty_like(original);
   std::size_t length = 0;
@@ -42,6 +40,7 @@ AlignedText cut(const AlignedText& text, Range range) {
 
 base::Result<void> Encoder::run(std::string_view text, EncodeOptions options) {
   if (text.size() > Tokenizer::kMaxTextBytes) return base::usage_error("the text is longer than 1 GiB");
+  cache_.reserve_for(text.size());
   if (options.add_special) append_special(parts_.prefix_ids, 0);
   auto done = encode_valid(replace_bad_bytes(text, parts_.replaces_single_bytes, tracked_), options.parse_special);
   if (!done) return done;
@@ -51,7 +50,7 @@ base::Result<void> Encoder::run(std::string_view text, EncodeOptions options) {
 
 void Encoder::append_special(const std::vector<TokenId>& ids, std::size_t at) {
   for (const TokenId id : ids)
-    tokens_.push_back({id, at, at});
+    append_token(id, {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at)});
 }
 
 base::Result<void> Encoder::encode_valid(const AlignedText& text, bool parse_special) {
@@ -80,18 +79,29 @@ base::Result<void> Encoder::encode_stretch(AlignedText text, bool at_start, bool
 }
 
 base::Result<void> Encoder::encode_pieces(AlignedText text, bool at_start) {
-  const auto pieces = parts_.pre_tokenizer.apply(text, at_start);
-  if (!pieces) return pieces.error();
-  symbols_.clear();
-  cache_.assign(text.text().size() >= kMinCachedStretch ? kNumCachedWords : 0, {});
-  for (const Range& piece : *pieces) {
-    const std::size_t first_symbol = symbols_.size();
+  const std::size_t size = text.text().size();
+  const bool in_blocks = parts_.pre_tokenizer.cuts_between_words();
+  for (std::size_t begin = 0; begin < size;) {
+    std::size_t end = in_blocks ? std::min(begin + kBlockBytes, size) : size;
+    while (end < size && !is_certain_cut(text.text(), end))
+      ++end;
+    const Range block{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+    if (auto done = encode_block(text, block, at_start && begin == 0); !done) return done;
+    begin = end;
+  }
+  return {};
+}
+
+base::Result<void> Encoder::encode_block(AlignedText& text, Range block, bool at_start) {
+  pieces_.assign(1, block);
+  if (auto done = parts_.pre_tokenizer.apply(text, pieces_, at_start); !done) return done;
+  for (const Range& piece : pieces_) {
+    symbols_.clear();
     if (auto done = encode_piece(text.text(), piece); !done) return done;
     std::size_t pos = piece.begin;
-    for (std::size_t i = first_symbol; i < symbols_.size(); ++i) {
-      const std::size_t end = pos + symbols_[i].length;
-      append_token(symbols_[i].id, tracked_ ? text.source(pos, end) : Range{});
-      pos = end;
+    for (const Symbol& symbol : symbols_) {
+      append_token(symbol.id, tracked_ ? text.source(pos, pos + symbol.length) : Range{});
+      pos += symbol.length;
     }
   }
   return {};
@@ -100,6 +110,7 @@ base::Result<void> Encoder::encode_pieces(AlignedText text, bool at_start) {
 // Cuts a piece before the space marks that no merge reaches across, so that long texts without a pre-tokenizer are
 // encoded word by word all the same.
 base::Result<void> Encoder::encode_piece(std::string_view text, Range piece) {
+  if (!parts_.model->cuts_before_spaces()) return encode_word(text, piece);
   std::uint32_t begin = piece.begin;
   const std::string_view until_end = text.substr(0, piece.end);
   for (std::size_t mark = until_end.find(kSpaceMark, piece.begin + 1); mark != std::string_view::npos;
@@ -118,17 +129,10 @@ base::Result<void> Encoder::encode_piece(std::string_view text, Range piece) {
 
 base::Result<void> Encoder::encode_word(std::string_view text, Range word) {
   const std::string_view view = text.substr(word.begin, word.end - word.begin);
-  if (cache_.empty() || view.size() > kMaxCachedWordBytes) return parts_.model->encode(view, scratch_, symbols_);
-  const std::uint64_t hash = std::hash<std::string_view>{}(view);
-  CachedWord& cached = cache_[hash % kNumCachedWords];
-  if (cached.hash == hash && text.substr(cached.text.begin, cached.text.end - cached.text.begin) == view) {
-    for (std::uint32_t i = 0; i < cached.num_symbols; ++i)
-      symbols_.push_back(symbols_[cached.first_symbol + i]);
-    return {};
-  }
-  const auto first_symbol = static_cast<std::uint32_t>(symbols_.size());
+  if (cache_.find(view, symbols_)) return {};
+  const std::size_t first_symbol = symbols_.size();
   if (auto done = parts_.model->encode(view, scratch_, symbols_); !done) return done;
-  cached = {hash, word, first_symbol, static_cast<std::uint32_t>(symbols_.size()) - first_symbol};
+  cache_.keep(view, symbols_, first_symbol);
   return {};
 }
 

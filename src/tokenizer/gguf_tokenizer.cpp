@@ -166,8 +166,7 @@ base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   TokenizerParts parts;
   for (const std::string_view pattern : row->patterns) {
     if (pattern.empty()) continue;
-    parts.pre_tokenizer.add(
-        make_split(make_scan_pattern(known_pattern(pattern).scan), SplitBehavior::kIsolated, false));
+    parts.pre_tokenizer.add(make_split(make_scan_pattern(known_pattern(pattern)), SplitBehavior::kIsolated, false));
   }
   if (row->patterns[0] == "qwen2" || row->patterns[0] == "qwen3.5") {
     parts.normalizer.add(make_unicode_form(UnicodeForm::kNfc));  // the models' own tokenizer.json asks for it

@@ -19,7 +19,7 @@ std::unique_ptr<Pattern> read_pattern(const JsonNode& node) {
 }
 
 std::unique_ptr<Pattern> known(std::string_view name) {
-  return make_scan_pattern(known_pattern(name).scan);
+  return make_scan_pattern(known_pattern(name));
 }
 
 SplitBehavior read_behavior(const JsonNode& node) {

@@ -277,43 +277,65 @@ void scan(std::string_view text, std::vector<Range>& matches) {
   }
 }
 
+bool is_letter_before(std::string_view text, std::size_t pos) {
+  std::size_t start = pos - 1;
+  while (start > 0 && pos - start < 4 && base::is_continuation(text[start]))
+    --start;
+  const base::CodePoint code_point = base::decode_utf8(text.substr(start, pos - start));
+  return code_point.valid && start + code_point.length == pos && is_letter(code_point.value);
+}
+
+bool is_letter_at(std::string_view text, std::size_t pos) {
+  if (pos >= text.size()) return false;
+  const base::CodePoint code_point = base::decode_utf8(text.substr(pos));
+  return code_point.valid && is_letter(code_point.value);
+}
+
 constexpr KnownPattern kPatterns[] = {
-    {"gpt2", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", scan<match_gpt2>},
+    {"gpt2", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", scan<match_gpt2>,
+     Cuts::kWords},
     {"llama3",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_llama3<3, false>>},
+     scan<match_llama3<3, false>>, Cuts::kWords},
     {"qwen2",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_llama3<1, false>>},
+     scan<match_llama3<1, false>>, Cuts::kWords},
     {"qwen3.5",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_llama3<1, true>>},
+     scan<match_llama3<1, true>>, Cuts::kWords},
     {"o200k",
      R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_o200k<Contractions::kAnyCase, 3>>},
+     scan<match_o200k<Contractions::kAnyCase, 3>>, Cuts::kWords},
     {"tekken",
      R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_o200k<Contractions::kNone, 1>>},
+     scan<match_o200k<Contractions::kNone, 1>>, Cuts::kWords},
     {"deepseek_words",
      "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
      " ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
-     scan<match_deepseek_words>},
-    {"deepseek_cjk", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", scan<match_run<is_deepseek_cjk>>},
-    {"numbers_3", R"(\p{N}{1,3})", scan<match_number<3>>},
-    {"numbers", R"(\p{N}+)", scan<match_number<0>>},
-    {"number", R"(\p{N})", scan<match_number<1>>},
+     scan<match_deepseek_words>, Cuts::kWords},
+    {"deepseek_cjk", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", scan<match_run<is_deepseek_cjk>>, Cuts::kNothing},
+    {"numbers_3", R"(\p{N}{1,3})", scan<match_number<3>>, Cuts::kNothing},
+    {"numbers", R"(\p{N}+)", scan<match_number<0>>, Cuts::kNothing},
+    {"number", R"(\p{N})", scan<match_number<1>>, Cuts::kNothing},
     // \w+|[^\w\s]+ with \w as Unicode defines it, which PCRE2's is not.
     {"words",
      R"([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200C}\x{200D}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}]+|[^\s\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200C}\x{200D}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189}]+)",
-     scan<match_word_or_rest>},
-    {"space", R"(\s)", scan<match_one<is_space>>},
-    {"punctuation", R"([!-/:-@\[-`{-~\p{P}])", scan<match_one<is_any_punctuation>>},
+     scan<match_word_or_rest>, Cuts::kWords},
+    {"space", R"(\s)", scan<match_one<is_space>>, Cuts::kNothing},
+    {"punctuation", R"([!-/:-@\[-`{-~\p{P}])", scan<match_one<is_any_punctuation>>, Cuts::kNothing},
 };
 
 }  // namespace
 
 std::span<const KnownPattern> known_patterns() {
   return kPatterns;
+}
+
+// A letter is never in one word with a line end, nor with a space, which goes to the letter behind it.
+bool is_certain_cut(std::string_view text, std::size_t pos) {
+  if (pos == 0 || pos >= text.size()) return false;
+  const bool may_begin = text[pos] == '\n' || (text[pos] == ' ' && is_letter_at(text, pos + 1));
+  return may_begin && is_letter_before(text, pos);
 }
 
 const KnownPattern& known_pattern(std::string_view name) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -12,9 +13,14 @@ struct KnownPattern {
   std::string_view name;
   std::string_view expression;
   ScanFunction scan;
+  Cuts cuts;
 };
 
 std::span<const KnownPattern> known_patterns();
+
+// A place where no word of text goes on: what is before and behind it can be split one without the other. `cuts` of a
+// row says what its pattern makes of such places. The text need not be valid UTF-8.
+bool is_certain_cut(std::string_view text, std::size_t pos);
 
 // The row of that name; aborts if there is none (names are ours).
 const KnownPattern& known_pattern(std::string_view name);

@@ -1,6 +1,7 @@
 #include "tokenizer/merge_engine.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 namespace vitrine::tokenizer {
@@ -133,20 +134,26 @@ class RankBuckets {
 
 template <typename Merges>
 void apply_merges_by_scan(const Merges& merges, std::vector<Symbol>& symbols) {
-  std::vector<Merge> pairs(symbols.size());
-  for (std::size_t i = 0; i + 1 < symbols.size(); ++i)
+  std::array<Merge, kMaxScanned> few;
+  std::vector<Merge> many(symbols.size() > few.size() ? symbols.size() : 0);
+  Merge* const pairs = many.empty() ? few.data() : many.data();
+  std::size_t num_pairs = symbols.empty() ? 0 : symbols.size() - 1;
+  for (std::size_t i = 0; i < num_pairs; ++i)
     pairs[i] = merges.find(symbols[i], symbols[i + 1]);
-  while (symbols.size() > 1) {
-    const auto best = std::min_element(pairs.begin(), pairs.end() - 1,
-                                       [](const Merge& a, const Merge& b) { return a.rank < b.rank; });
-    if (best->merged < 0) return;
-    const auto at = static_cast<std::size_t>(best - pairs.begin());
-    symbols[at] = {best->merged, symbols[at].length + symbols[at + 1].length};
-    symbols.erase(symbols.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-    pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  while (num_pairs > 0) {
+    std::size_t at = 0;
+    for (std::size_t i = 1; i < num_pairs; ++i) {
+      if (pairs[i].rank < pairs[at].rank) at = i;
+    }
+    if (pairs[at].merged < 0) break;
+    symbols[at] = {pairs[at].merged, symbols[at].length + symbols[at + 1].length};
+    std::copy(symbols.data() + at + 2, symbols.data() + num_pairs + 1, symbols.data() + at + 1);
+    std::copy(pairs + at + 1, pairs + num_pairs, pairs + at);
+    --num_pairs;
     if (at > 0) pairs[at - 1] = merges.find(symbols[at - 1], symbols[at]);
-    pairs[at] = at + 1 < symbols.size() ? merges.find(symbols[at], symbols[at + 1]) : Merge{};
+    if (at < num_pairs) pairs[at] = merges.find(symbols[at], symbols[at + 1]);
   }
+  if (!symbols.empty()) symbols.resize(num_pairs + 1);
 }
 
 template <typename Merges>

@@ -21,6 +21,8 @@ class Model {
 
   // True where the result of a piece cannot depend on what stands before a character U+2581 that follows `previous`.
   virtual bool may_cut_before_space(char32_t /*previous*/) const { return false; }
+  // False where that is never so.
+  virtual bool cuts_before_spaces() const { return false; }
 
   virtual std::string_view kind() const = 0;
 };

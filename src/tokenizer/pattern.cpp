@@ -15,14 +15,16 @@ namespace {
 
 class ScanPattern : public Pattern {
  public:
-  explicit ScanPattern(ScanFunction scan) : scan_(scan) {}
+  explicit ScanPattern(const KnownPattern& known) : scan_(known.scan), cuts_(known.cuts) {}
   base::Result<void> find_all(std::string_view text, std::vector<Range>& matches) const override {
     scan_(text, matches);
     return {};
   }
+  Cuts cuts() const override { return cuts_; }
 
  private:
   ScanFunction scan_;
+  Cuts cuts_;
 };
 
 class LiteralPattern : public Pattern {
@@ -100,8 +102,8 @@ class PcrePattern : public Pattern {
 
 }  // namespace
 
-std::unique_ptr<Pattern> make_scan_pattern(ScanFunction scan) {
-  return std::make_unique<ScanPattern>(scan);
+std::unique_ptr<Pattern> make_scan_pattern(const KnownPattern& known) {
+  return std::make_unique<ScanPattern>(known);
 }
 
 std::unique_ptr<Pattern> make_literal_pattern(std::string needle) {
@@ -122,7 +124,7 @@ base::Result<std::unique_ptr<Pattern>> make_pcre_pattern(std::string_view expres
 
 base::Result<std::unique_ptr<Pattern>> make_regex_pattern(std::string_view expression) {
   for (const KnownPattern& known : known_patterns()) {
-    if (known.expression == expression) return make_scan_pattern(known.scan);
+    if (known.expression == expression) return make_scan_pattern(known);
   }
   return make_pcre_pattern(expression);
 }

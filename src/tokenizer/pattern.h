@@ -17,6 +17,13 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
+// What a pattern does at the places of is_certain_cut (known_patterns.h).
+enum class Cuts {
+  kUnknown,
+  kNothing,  // no match has such a place inside, nor depends on what is beyond one
+  kWords,    // and every such place ends a match
+};
+
 // What a tokenizer file splits or replaces by: a regular expression or a literal string. Immutable; any thread.
 class Pattern {
  public:
@@ -25,11 +32,13 @@ class Pattern {
   // Appends every match in valid UTF-8 `text`, from left to right, none overlapping, none empty. Fails where a limit on
   // the work of matching is hit.
   virtual base::Result<void> find_all(std::string_view text, std::vector<Range>& matches) const = 0;
+  virtual Cuts cuts() const { return Cuts::kUnknown; }
 };
 
-// A linear scanner written by hand.
+// A linear scanner written by hand: a row of known_patterns().
 using ScanFunction = void (*)(std::string_view text, std::vector<Range>& matches);
-std::unique_ptr<Pattern> make_scan_pattern(ScanFunction scan);
+struct KnownPattern;
+std::unique_ptr<Pattern> make_scan_pattern(const KnownPattern& known);
 
 // A literal string; empty `needle` matches nothing.
 std::unique_ptr<Pattern> make_literal_pattern(std::string needle);

@@ -1,5 +1,6 @@
 #include "tokenizer/pre_tokenizer.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -28,6 +29,10 @@ class Split : public PreTokenizerStep {
       const std::string_view view = std::string_view(text.text()).substr(piece.begin, piece.end - piece.begin);
       matches.clear();
       if (auto done = pattern_->find_all(view, matches); !done) return done;
+      if (behavior_ == SplitBehavior::kIsolated) {
+        append_all(matches, piece, result);
+        continue;
+      }
       list_parts(matches, piece, parts);
       arrange(parts, result);
     }
@@ -35,7 +40,21 @@ class Split : public PreTokenizerStep {
     return {};
   }
 
+  Cuts cuts() const override { return behavior_ == SplitBehavior::kIsolated ? pattern_->cuts() : Cuts::kUnknown; }
+
  private:
+  // The matches and the gaps between them, each a piece.
+  static void append_all(const std::vector<Range>& matches, Range piece, std::vector<Range>& pieces) {
+    std::uint32_t pos = piece.begin;
+    for (const Range& match : matches) {
+      const Range range{piece.begin + match.begin, piece.begin + match.end};
+      if (range.begin > pos) pieces.push_back({pos, range.begin});
+      pieces.push_back(range);
+      pos = range.end;
+    }
+    if (pos < piece.end) pieces.push_back({pos, piece.end});
+  }
+
   void list_parts(const std::vector<Range>& matches, Range piece, std::vector<Part>& parts) const {
     parts.clear();
     std::uint32_t pos = piece.begin;
@@ -138,13 +157,16 @@ class Metaspace : public PreTokenizerStep {
 
 }  // namespace
 
-base::Result<std::vector<Range>> PreTokenizer::apply(AlignedText& text, bool at_start) const {
-  std::vector<Range> pieces;
-  if (!text.empty()) pieces.push_back({0, static_cast<std::uint32_t>(text.text().size())});
+base::Result<void> PreTokenizer::apply(AlignedText& text, std::vector<Range>& pieces, bool at_start) const {
   for (const auto& step : steps_) {
-    if (auto done = step->apply(text, pieces, at_start); !done) return std::move(done).error();
+    if (auto done = step->apply(text, pieces, at_start); !done) return done;
   }
-  return pieces;
+  return {};
+}
+
+bool PreTokenizer::cuts_between_words() const {
+  const auto cuts = [](Cuts wanted) { return [wanted](const auto& step) { return step->cuts() == wanted; }; };
+  return std::ranges::any_of(steps_, cuts(Cuts::kWords)) && std::ranges::none_of(steps_, cuts(Cuts::kUnknown));
 }
 
 std::unique_ptr<PreTokenizerStep> make_split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert) {

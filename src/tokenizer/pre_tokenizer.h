@@ -21,12 +21,18 @@ class PreTokenizerStep {
   // Cuts `pieces` of `text` further; may rewrite the text, then with new ranges. `at_start`: the text begins the
   // caller's text.
   virtual base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool at_start) const = 0;
+  virtual Cuts cuts() const { return Cuts::kUnknown; }
 };
 
 class PreTokenizer {
  public:
   void add(std::unique_ptr<PreTokenizerStep> step) { steps_.push_back(std::move(step)); }
-  base::Result<std::vector<Range>> apply(AlignedText& text, bool at_start) const;
+
+  // Cuts the `pieces` of `text`, given as one, further; may rewrite the text unless cuts_between_words().
+  base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool at_start) const;
+
+  // Whether a text may be given part by part, the parts ending where is_certain_cut says.
+  bool cuts_between_words() const;
 
  private:
   std::vector<std::unique_ptr<PreTokenizerStep>> steps_;

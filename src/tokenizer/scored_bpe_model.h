@@ -27,6 +27,7 @@ class ScoredBpeModel : public Model {
   bool may_cut_before_space(char32_t previous) const override {
     return has_space_mark_ && !joined_to_space_.contains(previous);
   }
+  bool cuts_before_spaces() const override { return has_space_mark_; }
   std::string_view kind() const override { return "BPE"; }
 
  private:

@@ -9,18 +9,14 @@ namespace vitrine::tokenizer {
 base::Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
   Encoder encoder(parts_, false);
   if (auto done = encoder.run(text, options); !done) return std::move(done).error();
-  std::vector<TokenId> ids;
-  ids.reserve(encoder.tokens().size());
-  for (const EncodedToken& token : encoder.tokens())
-    ids.push_back(token.id);
-  return ids;
+  return std::move(encoder).take_ids();
 }
 
 base::Result<std::vector<EncodedToken>> Tokenizer::encode_with_offsets(std::string_view text,
                                                                        EncodeOptions options) const {
   Encoder encoder(parts_, true);
   if (auto done = encoder.run(text, options); !done) return std::move(done).error();
-  return encoder.tokens();
+  return std::move(encoder).take_tokens();
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {

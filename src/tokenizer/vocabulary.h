@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "base/result.h"
 #include "base/token_id.h"
 #include "tokenizer/flat_map.h"
+#include "tokenizer/word_hash.h"
 
 namespace vitrine::tokenizer {
 
@@ -54,26 +54,9 @@ class Vocabulary {
   // Most lookups are of short pieces: those lie in a table whose keys are the pieces themselves.
   static constexpr std::size_t kMaxShort = 7;
 
-  template <typename Word>
-  static std::uint64_t load(const char* from) {
-    Word word = 0;
-    std::memcpy(&word, from, sizeof(word));
-    return word;
-  }
   // The bytes of a piece of at most kMaxShort bytes and, above them, how many they are.
   static std::uint64_t short_key(std::string_view piece) {
-    const std::size_t size = piece.size();
-    std::uint64_t key = std::uint64_t{size} << 56;
-    if (size >= 4) {  // two words, which may overlap
-      key |= load<std::uint32_t>(piece.data());
-      key |= load<std::uint32_t>(piece.data() + size - 4) << (8 * (size - 4));
-    } else if (size >= 2) {
-      key |= load<std::uint16_t>(piece.data());
-      key |= load<std::uint16_t>(piece.data() + size - 2) << (8 * (size - 2));
-    } else if (size == 1) {
-      key |= static_cast<unsigned char>(piece[0]);
-    }
-    return key;
+    return std::uint64_t{piece.size()} << 56 | packed_bytes(piece);
   }
 
   std::optional<TokenId> find_long(std::string_view piece) const;

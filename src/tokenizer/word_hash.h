@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+// Words of a few bytes as numbers, for tables of words.
+namespace vitrine::tokenizer {
+
+template <typename Word>
+std::uint64_t load_word(const char* from) {
+  Word word = 0;
+  std::memcpy(&word, from, sizeof(word));
+  return word;
+}
+
+// The bytes of a text of at most eight, the first one lowest.
+inline std::uint64_t packed_bytes(std::string_view text) {
+  const std::size_t size = text.size();
+  const char* const data = text.data();
+  if (size >= 4) {  // two words, which may overlap
+    return load_word<std::uint32_t>(data) | load_word<std::uint32_t>(data + size - 4) << (8 * (size - 4));
+  }
+  if (size >= 2) return load_word<std::uint16_t>(data) | load_word<std::uint16_t>(data + size - 2) << (8 * (size - 2));
+  return size == 1 ? static_cast<unsigned char>(data[0]) : 0;
+}
+
+// A hash whose high bits are the well-mixed ones (by multiplication: Knuth, TAOCP 3, 6.4).
+inline std::uint64_t hash_word(std::string_view word) {
+  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+  std::uint64_t hash = word.size() * kMultiplier;
+  for (; word.size() > 8; word.remove_prefix(8)) {
+    hash = (hash ^ load_word<std::uint64_t>(word.data())) * kMultiplier;
+    hash ^= hash >> 32;
+  }
+  return (hash ^ packed_bytes(word)) * kMultiplier;
+}
+
+}  // namespace vitrine::tokenizer
