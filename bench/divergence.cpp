@@ -13,6 +13,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "models/registry.h"
 #include "models/sequence_pass.h"
+#include "tools/cpus.h"
 #include "tools/open_model.h"
 
 namespace {
@@ -28,8 +29,9 @@ constexpr std::size_t kChunk = 64;
 class Run {
  public:
   Run(const loader::ModelFiles& files, PathTable paths, bool as_prompt, tensor::DType kv_type, std::size_t num_tokens)
-      : backend_(
-            {.isa = backends::cpu::supported_isas().back(), .num_threads = tools::read_cpus().num_threads(), .paths = paths}),
+      : backend_({.isa = backends::cpu::supported_isas().back(),
+                  .num_threads = tools::read_cpus().num_threads(),
+                  .paths = paths}),
         model_(models::load_model(files, backend_).value_or_throw()),
         pass_(*model_, {num_tokens, kChunk}, as_prompt ? num_tokens : 0, kv_type) {}
 

@@ -43,7 +43,7 @@ TEST_F(RealModelTest, ChunkSizesAndThreadsDoNotChangeABit) {
 
 TEST_F(RealModelTest, WeightsFromTheCacheGiveTheSameLogits) {
   const testing::TempDir folder;
-  CpuBackend::Options cached = options(backends::cpu::supported_isas().back(), 2);
+  backends::cpu::CpuBackend::Options cached = two_path_options(backends::cpu::supported_isas().back(), 2);
   const auto packed = testing::load(path_, cached);
   const std::vector<TokenId> ids = some_tokens(9, packed.model->config().vocab_size);
   const std::uint64_t wanted = hash_of(run_in_chunks(*packed.model, ids, 5, 8));

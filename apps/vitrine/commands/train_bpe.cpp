@@ -9,6 +9,7 @@
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/corpus_counter.h"
 #include "tokenizer/trained_tokenizer.h"
+#include "tools/cpus.h"
 #include "tools/hub/files.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/output.h"
@@ -88,7 +89,7 @@ class TrainBpeCommand final : public Command {
   std::pair<WordCounts, TrainedBpe> train(const tokenizer::KnownPattern& splitter, PhaseTimes& times,
                                           const Context& context) const {
     TrainingProgress progress(context.err, context.flags.quiet);
-    base::ThreadPool pool(num_threads_ != 0 ? num_threads_ : base::usable_cpu_count());
+    base::ThreadPool pool(num_threads_ != 0 ? num_threads_ : tools::read_cpus().num_threads());
     const std::vector<fs::path> files(files_.begin(), files_.end());
     auto words = timed(times.count_s, [&] {
       return tokenizer::count_files(files, {splitter.scan, by_line_}, pool, progress).value_or_throw();
