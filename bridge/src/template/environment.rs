@@ -6,7 +6,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, Output, State, UndefinedBehavior};
 
-use super::{filters, guard, methods, python, tags, Limits};
+use super::{factors, filters, guard, methods, python, tags, Limits};
 
 /// A macro call takes this much of the engine's recursion limit: 4 for the call and 2 for its scopes. Each loop around it
 /// takes 1 more. The template itself takes less than one call.
@@ -74,6 +74,7 @@ fn add_lenient_numbers(environment: &mut Environment<'static>) {
 
 fn add_guards(environment: &mut Environment<'static>) {
     environment.add_filter(tags::ITERABLE, filters::iterable);
+    environment.add_filter(factors::FACTOR, filters::factor);
     environment.add_filter(tags::OWN, guard::own);
     environment.add_filter(tags::OWN_MEMBER, guard::own_member);
     environment.add_function(tags::TICK, guard::tick);

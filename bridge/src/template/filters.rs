@@ -32,6 +32,16 @@ pub fn is_iterable(value: &Value) -> bool {
     check_iterable(value).is_ok()
 }
 
+/// A side of a multiplication; see `factors`.
+pub fn factor(value: Value) -> Result<Value, Error> {
+    match value.kind() {
+        ValueKind::Seq | ValueKind::Iterable => {
+            Err(invalid("a list cannot be multiplied; use a loop"))
+        }
+        _ => Ok(value),
+    }
+}
+
 /// `value | string`.
 pub fn string(state: &State, value: &Value) -> Result<Value, Error> {
     if value.as_str().is_some() {

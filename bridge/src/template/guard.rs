@@ -180,7 +180,7 @@ fn remember(state: &mut State, given: &Value, part: &Part) {
 }
 
 /// Pays for looking at one more item.
-fn pay_item(state: &mut State) -> Result<(), Error> {
+pub fn pay_item(state: &mut State) -> Result<(), Error> {
     let guard = Guard::of(state);
     guard.unpaid_items += 1;
     if guard.unpaid_items < ITEMS_PER_STEP {

@@ -28,7 +28,7 @@ pub fn call(
             pay(state, subject, method)?;
             string_method(subject, method, args)?
         }
-        ValueKind::Seq | ValueKind::Iterable => sequence_method(value, method, args)?,
+        ValueKind::Seq | ValueKind::Iterable => sequence_method(state, value, method, args)?,
         ValueKind::Map if method == "copy" => {
             let () = from_args(args)?;
             Some(value.clone())
@@ -251,12 +251,18 @@ fn check_format(subject: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn sequence_method(value: &Value, method: &str, args: &[Value]) -> Result<Option<Value>, Error> {
+fn sequence_method(
+    state: &mut State,
+    value: &Value,
+    method: &str,
+    args: &[Value],
+) -> Result<Option<Value>, Error> {
     match method {
         "copy" => without_arguments(args, value.clone()).map(Some),
         "index" => {
             let (wanted,): (Value,) = from_args(args)?;
             for (index, item) in value.try_iter()?.checked().enumerate() {
+                guard::pay_item(state)?;
                 if item? == wanted {
                     return Ok(Some(Value::from(index)));
                 }

@@ -3,6 +3,7 @@
 //! Python's `json.dumps(ensure_ascii=False)`.
 
 mod environment;
+mod factors;
 mod filters;
 mod guard;
 mod json;
@@ -266,6 +267,24 @@ mod tests {
             ));
         }
         assert_limited("{% macro m(s, n) %}{{ m(s + s, n - 1) if n else s|length }}{% endmacro %}{{ m([1], 60) }}");
+    }
+
+    #[test]
+    fn lists_are_not_multiplied() {
+        for source in [
+            "{{ l * 99999999 }}",
+            "{{ (l * 99999999) ~ '' }}",
+            "{{ [9 * l] == [l] }}",
+            "{% set x = l * 3 %}",
+        ] {
+            let failure = render(source).unwrap_err();
+            assert!(
+                failure.message.contains("a list cannot be multiplied"),
+                "{source}"
+            );
+        }
+        assert_eq!(render("{{ '-' * 3 }}{{ 2 * 3 * -4 }}").unwrap(), "----24");
+        assert_eq!(render("{% set x = l[0] * l|length %}{{ x }}").unwrap(), "9");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::tags;
+use super::{factors, tags};
 
 /// More words and signs in one tag are refused: the compiler recurses over expressions. The largest tag of 65 real templates
 /// has some 50.
@@ -70,10 +70,17 @@ pub fn prepare(source: &str) -> Result<Prepared, String> {
 
 /// A block tag rewritten, and its first word. Other tags stay.
 fn block(tag: &str) -> (Cow<'_, str>, &str) {
+    let filtered = factors::filter_factors(tag);
     if !tag.starts_with("{%") {
-        return (tag.into(), "");
+        return (filtered, "");
     }
-    (tags::rewrite(tag), tags::keyword(tag))
+    match filtered {
+        Cow::Borrowed(tag) => (tags::rewrite(tag), tags::keyword(tag)),
+        Cow::Owned(filtered) => (
+            tags::rewrite(&filtered).into_owned().into(),
+            tags::keyword(tag),
+        ),
+    }
 }
 
 /// The length of the tag, comment or lone brace at the beginning.

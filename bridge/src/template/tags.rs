@@ -66,11 +66,13 @@ pub fn tokens(tag: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-fn is_word(letter: char) -> bool {
+/// Whether a letter may be part of a name or a number.
+pub fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-fn string_length(text: &str, quote: char) -> usize {
+/// The length of the string at the beginning of `text`, its quotes included.
+pub fn string_length(text: &str, quote: char) -> usize {
     let mut escaped = false;
     for (at, letter) in text.char_indices().skip(1) {
         match letter {
