@@ -50,6 +50,10 @@ pub fn prepare(source: &str) -> Result<Prepared, String> {
             ));
         }
         let (rewritten, keyword) = block(tag);
+        if keyword == "import" && !tags::imports_to_name(tag) {
+            let line = 1 + prepared.matches('\n').count();
+            return Err(format!("line {line}: import needs a name after 'as'"));
+        }
         prepared.push_str(&rewritten);
         num_elifs += usize::from(keyword == "elif");
         if keyword == "raw" {

@@ -113,6 +113,21 @@ pub fn rewrite(tag: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether an `import ... as` tag names a plain variable: the engine's compiler panics on any other expression there.
+pub fn imports_to_name(tag: &str) -> bool {
+    let parts = Parts::new(tag);
+    let mut rest = parts.tokens.iter().skip_while(|token| token.text != "as");
+    let Some(word) = rest.next() else { return true };
+    let Some(name) = rest.next() else {
+        return false;
+    };
+    name.is_name()
+        && tag[word.end()..name.start].trim().is_empty()
+        && rest
+            .next()
+            .is_none_or(|token| matches!(token.text, "with" | "without"))
+}
+
 struct Parts<'a> {
     tag: &'a str,
     /// Those after the keyword.
@@ -311,6 +326,26 @@ mod tests {
             ),
         ] {
             assert_eq!(rewrite(tag), expected);
+        }
+    }
+
+    #[test]
+    fn an_import_needs_a_name() {
+        for tag in [
+            "{% import 'y' as z %}",
+            "{%- import 'y' as z with context -%}",
+            "{% import 'y' %}",
+        ] {
+            assert!(imports_to_name(tag), "{tag}");
+        }
+        for tag in [
+            "{% import 'y' as z %47 %}",
+            "{% import 'y' as 'z' %}",
+            "{% import 'y' as %}",
+            "{% import 'y' as z.x %}",
+            "{% import 'y' as 1 %}",
+        ] {
+            assert!(!imports_to_name(tag), "{tag}");
         }
     }
 
