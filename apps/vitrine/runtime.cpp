@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "models/registry.h"
-#include "tools/cpus.h"
 #include "tools/hub/environment.h"
 #include "tools/hub/store.h"
 #include "tools/machine.h"
@@ -44,9 +43,10 @@ std::optional<backends::cpu::PackedCache> packed_cache(const RuntimeFlags& flags
   return backends::cpu::PackedCache{store.value().root() / "packed", weights.identity(), limit};
 }
 
-std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags, const loader::WeightSource& weights) {
+std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags, const loader::WeightSource& weights,
+                                         const tools::Machine& machine) {
   const backends::cpu::Isa isa = backends::cpu::choose_isa_from_environment().value_or_throw();
-  const std::size_t num_threads = flags.num_threads != 0 ? flags.num_threads : tools::read_cpus().num_threads();
+  const std::size_t num_threads = flags.num_threads != 0 ? flags.num_threads : machine.cpus.num_threads();
   return std::make_unique<CpuBackend>(CpuBackend::Options{
       .isa = isa, .num_threads = num_threads, .paths = paths_for(flags, isa), .cache = packed_cache(flags, weights)});
 }
@@ -74,10 +74,11 @@ Runtime::Runtime(const std::string& path, const RuntimeFlags& flags, trace::Time
 
 void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span) {
   const tensor::DType kv_type = parse_kv_type(flags.kv_type);
-  const std::size_t context_length = plan_context(flags, kv_type);
+  const tools::Machine machine = tools::read_machine();
+  const std::size_t context_length = plan_context(flags, kv_type, machine.available_memory_bytes);
   {
     ScopedSpan weights(timeline, Stage::kLoad, span, "load_weights");
-    backend_ = make_backend(flags, bundle_.weights());
+    backend_ = make_backend(flags, bundle_.weights(), machine);
     model_ = models::load_model(bundle_.files, *backend_).value_or_throw();
     backend_->finish_loading();
     ledger_.add(base::MemoryKind::kWeights, model_->weight_bytes());
@@ -90,10 +91,10 @@ void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::
   engine.annotate("kv_blocks", attribute(engine_->stats().num_blocks));
 }
 
-std::size_t Runtime::plan_context(const RuntimeFlags& flags, tensor::DType kv_type) {
+std::size_t Runtime::plan_context(const RuntimeFlags& flags, tensor::DType kv_type, std::size_t available_bytes) {
   const models::ModelConfig config = models::read_model_config(bundle_.files).value_or_throw();
   const MemoryNeed need = memory_need(bundle_, config, kv_type, flags);
-  const std::size_t context_length = choose_context(need, config, flags, tools::read_machine().available_memory_bytes);
+  const std::size_t context_length = choose_context(need, config, flags, available_bytes);
   if (flags.context_length == 0 && context_length < config.context_length) {
     warnings_.push_back(fmt::format("context: memory holds {} tokens of the model's {}; --kv-type q8_0 holds more",
                                     context_length, config.context_length));

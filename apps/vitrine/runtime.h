@@ -39,7 +39,7 @@ class Runtime {
 
  private:
   void load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span);
-  std::size_t plan_context(const RuntimeFlags& flags, tensor::DType kv_type);
+  std::size_t plan_context(const RuntimeFlags& flags, tensor::DType kv_type, std::size_t available_bytes);
   void create_engine(const RuntimeFlags& flags, tensor::DType kv_type, std::size_t context_length);
 
   tools::ModelBundle bundle_;

@@ -11,8 +11,6 @@
 namespace vitrine::tokenizer {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
-
 ByteIds find_byte_symbols(const Vocabulary& vocabulary) {
   ByteIds ids{};
   for (unsigned byte = 0; byte < ids.size(); ++byte)

@@ -9,7 +9,6 @@
 namespace vitrine::tokenizer {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
 // Text that is cut into words at a time, so that the lists of words stay in cache.
 constexpr std::size_t kBlockBytes = std::size_t{32} << 10;
 

@@ -15,8 +15,6 @@
 namespace vitrine::tokenizer {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
-
 // tokenizer.ggml.token_type, as the GGUF specification numbers them.
 enum class TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tokenizer/known_patterns.h"
+#include "tokenizer/model.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -33,7 +34,7 @@ SplitBehavior read_behavior(const JsonNode& node) {
 }
 
 std::string read_replacement(const JsonNode& node) {
-  return node.string_or("replacement", "\xE2\x96\x81");
+  return node.string_or("replacement", kSpaceMark);
 }
 
 PrependScheme read_prepend_scheme(const JsonNode& node) {

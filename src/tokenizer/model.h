@@ -8,6 +8,9 @@
 
 namespace vitrine::tokenizer {
 
+// What stands for a space in SentencePiece vocabularies.
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
+
 // The part of a tokenizer that turns one pre-tokenized piece of valid UTF-8 into tokens of its vocabulary.
 // Immutable; any thread.
 class Model {

@@ -11,8 +11,6 @@
 namespace vitrine::tokenizer {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581
-
 // Finite scores as ranks that fall as they rise, equal for equal scores: the bits of a float order as an integer's once
 // those of the negative ones are turned over.
 std::uint32_t rank_of(float score) {

@@ -35,8 +35,7 @@ class ModelBench {
   // Seconds of one run. The tokens at `depth` are computed first and not counted.
   double run(const BenchCase& what);
   // Bytes that one step of a decoding case reads: all weights once (of experts those that the batch is expected to
-  // choose), and the keys and values of every sequence at the
-  // middle of the run, sliding windows apart.
+  // choose), and the keys and values of every sequence at the middle of the run, sliding windows apart.
   double bytes_per_step(const BenchCase& what) const;
 
  private:
