@@ -46,8 +46,9 @@ target_link_libraries(vitrine_options INTERFACE Threads::Threads)
 
 # Headers that most units read, parsed once per kind of target. Sources include what they use all the same: lint and
 # clang builds work without these. nlohmann's costs every unit a second even where it is not used.
-set(VITRINE_HOT_HEADERS <algorithm> <array> <atomic> <charconv> <cmath> <filesystem> <fstream> <functional> <map> <memory>
-  <optional> <span> <sstream> <string> <string_view> <unordered_map> <utility> <variant> <vector> <fmt/format.h>)
+set(VITRINE_HOT_HEADERS <algorithm> <array> <atomic> <charconv> <cmath> <condition_variable> <filesystem> <fstream>
+  <functional> <map> <memory> <mutex> <optional> <span> <sstream> <string> <string_view> <thread> <unordered_map>
+  <utility> <variant> <vector> <fmt/format.h>)
 set(VITRINE_COLD_HEADERS ${VITRINE_HOT_HEADERS} <nlohmann/json.hpp>)
 set(VITRINE_COLD_OPTIONS $<$<CONFIG:Release>:-O1>)
 
@@ -90,12 +91,16 @@ function(vitrine_cold target headers)
   vitrine_use_headers(${target} ${headers} LIBS fmt::fmt nlohmann_json::nlohmann_json)
 endfunction()
 
-# vitrine_library(NAME [COLD] DEPS a b LIBS l SOURCES s COLD_SOURCES s): a static library vitrine_NAME of this folder's
-# *.cpp. COLD: no time is spent in it, or in its COLD_SOURCES; they are compiled for a quick build.
+# vitrine_library(NAME [COLD] DEPS a b LIBS l SOURCES s COLD_SOURCES s HEADERS h): a static library vitrine_NAME of this
+# folder's *.cpp. COLD: no time is spent in it, or in its COLD_SOURCES; they are compiled for a quick build, with the
+# precompiled headers h of vitrine_headers (cold_headers where not said).
 function(vitrine_library name)
-  cmake_parse_arguments(ARG "COLD" "" "DEPS;LIBS;SOURCES;COLD_SOURCES" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "HEADERS" "DEPS;LIBS;SOURCES;COLD_SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)
     file(GLOB ARG_SOURCES CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  endif()
+  if(NOT ARG_HEADERS)
+    set(ARG_HEADERS cold_headers)
   endif()
   set(links vitrine_options ${ARG_LIBS})
   foreach(dep ${ARG_DEPS})
@@ -105,12 +110,12 @@ function(vitrine_library name)
     list(TRANSFORM ARG_COLD_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
     list(REMOVE_ITEM ARG_SOURCES ${ARG_COLD_SOURCES})
     add_library(vitrine_${name}_cold OBJECT ${ARG_COLD_SOURCES})
-    vitrine_cold(vitrine_${name}_cold cold_headers)
+    vitrine_cold(vitrine_${name}_cold ${ARG_HEADERS})
     target_link_libraries(vitrine_${name}_cold PRIVATE ${links})
   endif()
   add_library(vitrine_${name} STATIC ${ARG_SOURCES})
   if(ARG_COLD)
-    vitrine_cold(vitrine_${name} cold_headers)
+    vitrine_cold(vitrine_${name} ${ARG_HEADERS})
   else()
     vitrine_use_headers(vitrine_${name} hot_headers LIBS fmt::fmt)
   endif()

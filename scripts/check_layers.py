@@ -19,7 +19,7 @@ ROW = re.compile(r"^\|(?P<folders>[^|]*`[^|]*)\|(?P<what>[^|]*)\|(?P<uses>[^|]*)
 TABLE_HEAD = "| folder | responsibility | may include |"
 ALWAYS = ("base", "trace")
 EVERYTHING = "all"
-KEYWORDS = {"DEPS", "LIBS", "SOURCES", "COLD_SOURCES"}
+KEYWORDS = {"DEPS", "LIBS", "SOURCES", "COLD_SOURCES", "HEADERS"}
 
 
 def read_table(text):

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "chat/stop_matcher.h"
+#include "chat/answer_text.h"
 
 namespace vitrine::cli {
 namespace {
@@ -20,9 +20,7 @@ double seconds(std::int64_t ns) {
 class AnswerWriter {
  public:
   AnswerWriter(const Runtime& runtime, chat::StopMatcher stops, trace::Timeline& timeline, const AnswerHooks& hooks)
-      : stops_(std::move(stops)), timeline_(timeline), hooks_(hooks) {
-    if (runtime.bundle().tokenizer != nullptr) detokenizer_.emplace(runtime.tokenizer(), true);
-  }
+      : text_(runtime.bundle().tokenizer.get(), std::move(stops)), timeline_(timeline), hooks_(hooks) {}
 
   void on_event(const engine::TokenEvent& event, Answer& answer) {
     if (event.token) token_times_s_.push_back(seconds(timeline_.now_ns()));
@@ -33,7 +31,7 @@ class AnswerWriter {
     const trace::ScopedSpan output(timeline_, Stage::kOther, {}, "output");
     hooks_.on_text(text);
   }
-  bool stopped() const { return stops_.stopped(); }
+  bool stopped() const { return text_.stopped(); }
   std::span<const double> token_times_s() const { return token_times_s_; }
 
  private:
@@ -42,22 +40,17 @@ class AnswerWriter {
     const trace::ScopedSpan detokenize(timeline_, Stage::kDetokenize);
     const bool is_end_token = event.finish_reason == engine::FinishReason::kStop;
     std::string text;
-    if (event.token && !is_end_token && !stops_.stopped()) {
+    if (event.token && !is_end_token && !stopped()) {
       answer.token_ids.push_back(*event.token);
-      text = feed(detokenizer_ ? detokenizer_->push(*event.token) : "");
+      text = text_.push(*event.token);
     }
-    if (event.finish_reason && !stops_.stopped()) {
-      if (detokenizer_) text += feed(detokenizer_->finish());
-      if (!stops_.stopped()) text += stops_.finish();
-    }
+    if (event.finish_reason) text += text_.finish();
     return text;
   }
-  std::string feed(const std::string& piece) { return stops_.feed(piece); }
 
-  chat::StopMatcher stops_;
+  chat::AnswerText text_;
   trace::Timeline& timeline_;
   const AnswerHooks& hooks_;
-  std::optional<tokenizer::Detokenizer> detokenizer_;
   std::vector<double> token_times_s_;
 };
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/suggest.h"
+#include "base/suggest.h"
 #include "vitrine/output.h"
 #include "vitrine/stream_answer.h"
 
@@ -41,7 +41,7 @@ std::string unknown_command(std::string_view name) {
   std::vector<std::string> names;
   for (const SessionCommand& command : kSessionCommands)
     names.emplace_back(command.name);
-  const auto near = tools::nearest(name, names);
+  const auto near = base::nearest(name, names);
   return fmt::format(
       "{}: no such command; {}", printable(name),
       near ? "did you mean " + *near + "?" : "/help lists them; a space before the / makes it a message");

@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/result.h"
-#include "tools/suggest.h"
+#include "base/suggest.h"
 
 namespace vitrine::cli {
 namespace {
@@ -75,7 +75,7 @@ base::Error unexpected_word(const CLI::App& app, const std::string& word) {
   const bool is_flag = word.starts_with("-");
   const bool is_command = !is_flag && !command_names(app).empty();
   const std::string bare = word.substr(0, is_flag ? word.find('=') : word.size());
-  const auto near = tools::nearest(bare, is_flag ? flag_names(app) : command_names(app));
+  const auto near = base::nearest(bare, is_flag ? flag_names(app) : command_names(app));
   const std::string fix = near ? fmt::format("did you mean {}?", *near) : fmt::format("see {} --help", full_name(app));
   const char* what = is_flag ? "flag" : is_command ? "command" : "argument";
   if (!is_flag && !is_command) {

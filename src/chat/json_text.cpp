@@ -1,5 +1,6 @@
 #include "chat/json_text.h"
 
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,26 +29,64 @@ bool is_too_deep(const Json& value) {
   return false;
 }
 
+// Watches the parser. After the first problem nothing more is kept.
+class Guard {
+ public:
+  bool sees(std::size_t depth, Json::parse_event_t event, const Json& parsed) {
+    using enum Json::parse_event_t;
+    if (event == object_start || event == array_start) open(depth);
+    if (event == key) name(depth, parsed.get_ref<const std::string&>());
+    return problem_ == JsonProblem::kNone;
+  }
+  void note(JsonProblem problem) {
+    if (problem_ == JsonProblem::kNone) problem_ = problem;
+  }
+  JsonProblem problem() const { return problem_; }
+
+ private:
+  void open(std::size_t depth) {
+    if (depth >= kMaxJsonDepth) return note(JsonProblem::kTooDeep);
+    keys_.resize(depth + 1);
+    keys_.emplace_back();
+  }
+  void name(std::size_t depth, const std::string& key) {
+    if (problem_ != JsonProblem::kNone || depth >= keys_.size()) return;
+    auto& known = keys_[depth];
+    if (!known.insert(key).second) note(JsonProblem::kRepeatedKey);
+    if (known.size() > kMaxJsonMembers) note(JsonProblem::kTooManyMembers);
+  }
+
+  JsonProblem problem_ = JsonProblem::kNone;
+  std::vector<std::unordered_set<std::string>> keys_;  // of the objects that are open, by depth
+};
+
+base::Error describe(JsonProblem problem, std::string_view what, std::size_t byte) {
+  if (problem == JsonProblem::kTooDeep) return too_deep(what);
+  if (problem == JsonProblem::kRepeatedKey) return base::usage_error(fmt::format("{}: a key stands twice", what));
+  if (problem == JsonProblem::kTooManyMembers)
+    return base::usage_error(fmt::format("{}: an object has more than {} members", what, kMaxJsonMembers));
+  return base::usage_error(fmt::format("{}: is not JSON (byte {})", what, byte));
+}
+
 }  // namespace
 
-base::Result<Json> parse_json(std::string_view text, std::string_view what) {
-  bool deep = false;
-  const auto within_depth = [&deep](int depth, Json::parse_event_t event, Json&) {
-    const bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    if (opens && static_cast<std::size_t>(depth) >= kMaxJsonDepth) deep = true;
-    return !deep;
-  };
+base::Result<Json> parse_json(std::string_view text, std::string_view what, JsonProblem* problem) {
+  Guard guard;
+  std::size_t error_byte = 0;
+  Json value;
   try {
-    Json value = Json::parse(text, within_depth);
-    if (deep) return too_deep(what);
-    return value;
-  } catch (const Json::exception& error) {
-    if (deep) return too_deep(what);
-    return base::usage_error(fmt::format("{}: is not JSON (byte {})", what, [&error] {
-      const auto* parse_error = dynamic_cast<const Json::parse_error*>(&error);
-      return parse_error != nullptr ? parse_error->byte : 0;
-    }()));
+    value = Json::parse(text, [&guard](int depth, Json::parse_event_t event, Json& parsed) {
+      return guard.sees(static_cast<std::size_t>(depth), event, parsed);
+    });
+  } catch (const Json::parse_error& error) {
+    guard.note(JsonProblem::kSyntax);
+    error_byte = error.byte;
+  } catch (const Json::exception&) {  // a number beyond all doubles
+    guard.note(JsonProblem::kSyntax);
   }
+  if (problem != nullptr) *problem = guard.problem();
+  if (guard.problem() == JsonProblem::kNone) return value;
+  return describe(guard.problem(), what, error_byte);
 }
 
 base::Result<std::string> dump_json(const Json& value, std::string_view what) {

@@ -13,8 +13,15 @@ namespace vitrine::chat {
 // Objects and arrays inside each other that a conversation may have.
 inline constexpr std::size_t kMaxJsonDepth = 64;
 
-// Parses JSON keeping the order of keys. Fails with kUsage; `what` begins the message.
-base::Result<nlohmann::ordered_json> parse_json(std::string_view text, std::string_view what);
+// Members that one object may have: they are found by walking along.
+inline constexpr std::size_t kMaxJsonMembers = 4096;
+
+enum class JsonProblem { kNone, kSyntax, kTooDeep, kRepeatedKey, kTooManyMembers };
+
+// Parses JSON keeping the order of keys. A key that stands twice in an object is refused: readers differ in which one
+// they take. Fails with kUsage; `what` begins the message, `problem` (may be null) says what kind of fault it is.
+base::Result<nlohmann::ordered_json> parse_json(std::string_view text, std::string_view what,
+                                                JsonProblem* problem = nullptr);
 
 // Writes JSON on one line. Fails with kUsage on strings that are not UTF-8 and on values that are nested too deep.
 base::Result<std::string> dump_json(const nlohmann::ordered_json& value, std::string_view what);

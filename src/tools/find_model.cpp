@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/suggest.h"
 #include "tools/hub/model_name.h"
-#include "tools/suggest.h"
 
 namespace vitrine::tools {
 namespace {
@@ -31,7 +31,7 @@ Error missing_model(std::string_view model, const hub::Store& store, const std::
     for (const hub::StoredModel& stored : *models)
       names.push_back(stored.name);
   }
-  if (const auto near = nearest(model, names)) {
+  if (const auto near = base::nearest(model, names)) {
     return {ErrorKind::kMissing, fmt::format("{}: no such model or file; did you mean {}?", model, *near)};
   }
   return {ErrorKind::kMissing, fmt::format("{}: no such model or file; `vitrine pull` lists what there is", model)};

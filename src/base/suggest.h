@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace vitrine::tools {
+namespace vitrine::base {
 
 // The candidate that a person most likely meant by `word`: the least number of typed mistakes (a wrong, missing, extra
 // or swapped letter), at most one mistake per three letters; the beginning of a word counts as one mistake. nullopt
@@ -15,4 +15,4 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 // The number of single-letter insertions, deletions, replacements and swaps of neighbours between two words.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-}  // namespace vitrine::tools
+}  // namespace vitrine::base

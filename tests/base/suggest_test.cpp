@@ -1,10 +1,10 @@
-#include "tools/suggest.h"
+#include "base/suggest.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace vitrine::tools {
+namespace vitrine::base {
 namespace {
 
 TEST(Suggest, DistanceCountsTypedMistakes) {
@@ -30,4 +30,4 @@ TEST(Suggest, AHugeWordCostsNothing) {
 }
 
 }  // namespace
-}  // namespace vitrine::tools
+}  // namespace vitrine::base

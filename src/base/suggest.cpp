@@ -1,10 +1,10 @@
-#include "tools/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-namespace vitrine::tools {
+namespace vitrine::base {
 namespace {
 
 // A cut word is one mistake, however much is missing.
@@ -49,4 +49,4 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
   return best;
 }
 
-}  // namespace vitrine::tools
+}  // namespace vitrine::base
