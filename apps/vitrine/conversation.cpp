@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "chat/messages.h"
+#include "vitrine/model_template.h"
 #include "vitrine/text_input.h"
 
 namespace vitrine::cli {
@@ -15,15 +16,6 @@ namespace {
 
 using base::ErrorKind;
 using Json = nlohmann::ordered_json;
-
-std::optional<chat::ChatTemplate> compile_template(const Runtime& runtime, const std::string& path) {
-  const bool is_own = path.empty();
-  if (is_own && !runtime.bundle().chat_template) return std::nullopt;
-  auto compiled = chat::ChatTemplate::compile(is_own ? *runtime.bundle().chat_template : read_file(path));
-  if (compiled) return std::move(compiled).value();
-  const base::Error& error = compiled.error();
-  throw base::Exception(error.kind, (is_own ? runtime.bundle().path.string() : path) + ": " + error.message);
-}
 
 // A plain completion has no place for these.
 void refuse_without_template(const ConversationOptions& options) {
@@ -46,7 +38,7 @@ void replace_system(Json& messages, std::string_view text) {
 }  // namespace
 
 Conversation::Conversation(const Runtime& runtime, const ConversationOptions& options)
-    : runtime_(runtime), template_(compile_template(runtime, options.chat_template)), opening_(Json::array()) {
+    : runtime_(runtime), template_(compile_template(runtime.bundle(), options.chat_template)), opening_(Json::array()) {
   if (!template_) refuse_without_template(options);
   replace_system(opening_, options.system);
   if (!options.examples.empty()) {

@@ -38,8 +38,8 @@ std::size_t mlp_floats(const models::ModelConfig& config) {
 std::size_t buffer_bytes(const models::ModelConfig& config, const RuntimeFlags& flags) {
   const std::size_t row_floats =
       2 * config.hidden_size + mlp_floats(config) + 2 * config.head_dim * (config.num_heads + config.num_kv_heads);
-  const std::size_t num_rows = flags.max_chunk_tokens + 1;
-  return sizeof(float) * (num_rows * row_floats + config.vocab_size);
+  const std::size_t num_rows = flags.max_chunk_tokens + flags.max_sequences;
+  return sizeof(float) * (num_rows * row_floats + flags.max_sequences * config.vocab_size);
 }
 
 const hub::CatalogEntry* largest_that_fits(const std::vector<hub::CatalogEntry>& catalog, std::size_t available_bytes) {
@@ -86,6 +86,14 @@ std::size_t MemoryNeed::kv(std::size_t context_length) const {
 std::size_t MemoryNeed::largest_context(std::size_t available_bytes) const {
   if (weights + buffers >= available_bytes || kv_per_block == 0) return 0;
   return (available_bytes - weights - buffers) / kv_per_block * kvcache::kBlockTokens;
+}
+
+std::size_t shared_kv_bytes(const MemoryNeed& need, std::size_t context_length, std::size_t num_sequences,
+                            std::size_t available_bytes) {
+  const std::size_t one = need.kv(context_length);
+  const std::size_t rest = need.weights + need.buffers;
+  const std::size_t left = available_bytes > rest ? available_bytes - rest : 0;
+  return std::max(one, std::min(num_sequences * one, left / 2));
 }
 
 MemoryNeed memory_need(const tools::ModelBundle& bundle, const models::ModelConfig& config, tensor::DType kv_type,

@@ -22,6 +22,11 @@ struct MemoryNeed {
   std::size_t largest_context(std::size_t available_bytes) const;
 };
 
+// Bytes of KV cache for `num_sequences` of `context_length` tokens each, cut to half of what is available beside the
+// rest, but never to less than one of them.
+std::size_t shared_kv_bytes(const MemoryNeed& need, std::size_t context_length, std::size_t num_sequences,
+                            std::size_t available_bytes);
+
 // Throws base::Exception (kUsage) for a KV type that is none.
 MemoryNeed memory_need(const tools::ModelBundle& bundle, const models::ModelConfig& config, tensor::DType kv_type,
                        const RuntimeFlags& flags);

@@ -13,6 +13,9 @@
 
 namespace vitrine::cli {
 
+// Where a command needs a model and none is named.
+inline constexpr const char* kDefaultModel = "smollm2-135m-instruct";
+
 // The models that a command can name. All functions throw base::Exception.
 class Models {
  public:

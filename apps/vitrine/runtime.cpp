@@ -1,6 +1,7 @@
 #include "vitrine/runtime.h"
 
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,9 +74,8 @@ Runtime::Runtime(const std::string& path, const RuntimeFlags& flags, trace::Time
 }
 
 void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span) {
-  const tensor::DType kv_type = parse_kv_type(flags.kv_type);
   const tools::Machine machine = tools::read_machine();
-  const std::size_t context_length = plan_context(flags, kv_type, machine.available_memory_bytes);
+  engine::EngineConfig config = plan_engine(flags, machine.available_memory_bytes);
   {
     ScopedSpan weights(timeline, Stage::kLoad, span, "load_weights");
     backend_ = make_backend(flags, bundle_.weights(), machine);
@@ -86,28 +86,32 @@ void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::
     weights.annotate("bytes_from_cache", attribute(backend_->weight_bytes_from_cache()));
   }
   ScopedSpan engine(timeline, Stage::kLoad, span, "create_engine");
-  create_engine(flags, kv_type, context_length);
-  engine.annotate("context_length", attribute(context_length));
+  create_engine(std::move(config));
+  engine.annotate("context_length", attribute(engine_->config().context_length));
   engine.annotate("kv_blocks", attribute(engine_->stats().num_blocks));
 }
 
-std::size_t Runtime::plan_context(const RuntimeFlags& flags, tensor::DType kv_type, std::size_t available_bytes) {
-  const models::ModelConfig config = models::read_model_config(bundle_.files).value_or_throw();
-  const MemoryNeed need = memory_need(bundle_, config, kv_type, flags);
-  const std::size_t context_length = choose_context(need, config, flags, available_bytes);
-  if (flags.context_length == 0 && context_length < config.context_length) {
-    warnings_.push_back(fmt::format("context: memory holds {} tokens of the model's {}; --kv-type q8_0 holds more",
-                                    context_length, config.context_length));
+engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t available_bytes) {
+  const models::ModelConfig model = models::read_model_config(bundle_.files).value_or_throw();
+  engine::EngineConfig config;
+  config.kv_type = parse_kv_type(flags.kv_type);
+  config.max_sequences = flags.max_sequences;
+  config.max_chunk_tokens = flags.max_chunk_tokens;
+  const MemoryNeed need = memory_need(bundle_, model, config.kv_type, flags);
+  config.context_length = choose_context(need, model, flags, available_bytes);
+  if (!flags.kv_memory.empty()) {
+    config.kv_memory_bytes = parse_bytes(flags.kv_memory, "--kv-memory").value_or_throw();
+  } else {
+    config.kv_memory_bytes = shared_kv_bytes(need, config.context_length, flags.max_sequences, available_bytes);
   }
-  return context_length;
+  if (flags.context_length == 0 && config.context_length < model.context_length) {
+    warnings_.push_back(fmt::format("context: memory holds {} tokens of the model's {}; --kv-type q8_0 holds more",
+                                    config.context_length, model.context_length));
+  }
+  return config;
 }
 
-void Runtime::create_engine(const RuntimeFlags& flags, tensor::DType kv_type, std::size_t context_length) {
-  engine::EngineConfig config;
-  config.context_length = context_length;
-  config.kv_type = kv_type;
-  if (!flags.kv_memory.empty()) config.kv_memory_bytes = parse_bytes(flags.kv_memory, "--kv-memory").value_or_throw();
-  config.max_chunk_tokens = flags.max_chunk_tokens;
+void Runtime::create_engine(engine::EngineConfig config) {
   config.prefix_seed = fmt::format("{}|{}|{}", bundle_.path.string(), backends::cpu::isa_name(backend_->isa()),
                                    backend_->paths().name());
   engine_ = engine::Engine::create(*model_, std::move(config), ledger_).value_or_throw();

@@ -39,8 +39,9 @@ class Runtime {
 
  private:
   void load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span);
-  std::size_t plan_context(const RuntimeFlags& flags, tensor::DType kv_type, std::size_t available_bytes);
-  void create_engine(const RuntimeFlags& flags, tensor::DType kv_type, std::size_t context_length);
+  // The sizes of the engine: what is asked for, cut to what memory holds.
+  engine::EngineConfig plan_engine(const RuntimeFlags& flags, std::size_t available_bytes);
+  void create_engine(engine::EngineConfig config);
 
   tools::ModelBundle bundle_;
   base::MemoryLedger ledger_;

@@ -13,7 +13,8 @@ struct RuntimeFlags {
   std::size_t context_length = 0;  // 0: the model's own, or as much of it as memory allows
   std::size_t num_threads = 0;     // 0: all that this process may use
   std::string kv_type = "f16";
-  std::string kv_memory;  // "4GiB"; empty: one sequence of context_length tokens
+  std::string kv_memory;          // "4GiB"; empty: max_sequences of context_length tokens, or what memory holds of them
+  std::size_t max_sequences = 1;  // that run at once
   std::size_t max_chunk_tokens = 512;
   bool reference = false;  // everything in plain float32
   bool no_repack_cache = false;

@@ -75,10 +75,24 @@ fetch_models() {
 
 fetch_tokenizers() { "$root/scripts/fetch_tokenizers.sh" "$root/build/tokenizer-files"; }
 
+# The official API clients, as the lock files of tests/api name them.
+fetch_clients() {
+  local wanted=$root/tests/api packages=$root/build/api-clients
+  cat "$wanted/requirements.txt" "$wanted/node/package-lock.json" | cmp -s - "$packages/lock" && return
+  rm -rf "$packages"
+  mkdir -p "$packages/node"
+  pip3 install --quiet --disable-pip-version-check --no-deps --target "$packages/python" -r "$wanted/requirements.txt" &&
+    cp "$wanted/node/package.json" "$wanted/node/package-lock.json" "$packages/node" &&
+    npm ci --silent --prefix "$packages/node" &&
+    cat "$wanted/requirements.txt" "$wanted/node/package-lock.json" >"$packages/lock"
+}
+
 # Without a network the tests that need these files skip and say so; under CI=true absence is a failure.
 fetch_inputs() {
   step models "Fetching test models" counted_progress fetch_models || missing_input models
   step tokenizers "Fetching tokenizer files" counted_progress fetch_tokenizers || missing_input tokenizers
+  export PYTHONPATH=$root/build/api-clients/python VITRINE_NODE_CLIENT=$root/build/api-clients/node
+  step clients "Fetching API clients" counted_progress fetch_clients || missing_input clients
 }
 
 missing_input() {
@@ -106,7 +120,7 @@ run_tests() {
   local options=(--build-dir "$root/build/$preset" --checks "$checks" --seconds-before "$SECONDS")
   [ -n "$filter" ] && options+=(--filter "$filter")
   if [ -n "$whole" ]; then
-    options+=(--cargo "$root/bridge" --pytest "$root/tests/cli")
+    options+=(--cargo "$root/bridge" --pytest "$root/tests/api")
   fi
   step_idx=$((step_idx + 1))
   say "[$step_idx/$num_steps] Tests"
@@ -120,9 +134,9 @@ command_test() {
   [ -z "$filter" ] && [ "$preset" = release ] && whole=yes
   checks=$root/build/checks.tsv
   : >"$checks"
-  # configure, build, tests; and for a whole run three checks of sources, two of objects, two kinds of inputs
+  # configure, build, tests; and for a whole run three checks of sources, two of objects, three kinds of inputs
   num_steps=3
-  [ -n "$whole" ] && num_steps=10
+  [ -n "$whole" ] && num_steps=11
   find_missing_tools build test
   install_missing_tools
   [ -n "$whole" ] && check_sources

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/chat_model.h"
 #include "cli/pty_session.h"
 #include "cli/run_vitrine.h"
+#include "support/chat_model.h"
 #include "support/reference_data.h"
 #include "support/temp_dir.h"
 #include "vitrine/conversation.h"

@@ -1,4 +1,4 @@
-#include "cli/chat_model.h"
+#include "support/chat_model.h"
 
 #include <filesystem>
 #include <fstream>

@@ -18,7 +18,6 @@
 namespace vitrine::cli {
 namespace {
 
-constexpr const char* kDefaultModel = "smollm2-135m-instruct";
 // Between two steps the progress moves on and Ctrl-C is obeyed: smaller steps than those of run, whose speed is nearly
 // the same.
 constexpr std::size_t kChunkTokens = 128;

@@ -1,0 +1,140 @@
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "engine/engine_thread.h"
+#include "server/server.h"
+#include "vitrine/commands/commands.h"
+#include "vitrine/model_template.h"
+#include "vitrine/models.h"
+#include "vitrine/runtime.h"
+#include "vitrine/runtime_flags.h"
+
+namespace vitrine::cli {
+namespace {
+
+constexpr std::size_t kMaxSequences = 32;
+
+std::int64_t now_s() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+// "gpt-4o-mini=smollm2-135m-instruct", or a name alone for the model that is served.
+std::string alias_name(const std::string& text, const std::string& model) {
+  const std::size_t sign = text.find('=');
+  if (sign == 0 || text.empty() || (sign != std::string::npos && text.substr(sign + 1) != model)) {
+    throw base::Exception(base::ErrorKind::kUsage, fmt::format("--alias {}: write it as NAME={}", text, model));
+  }
+  return text.substr(0, sign);
+}
+
+class ServeCommand final : public Command {
+ public:
+  explicit ServeCommand(const Parser& parser) {
+    runtime_flags_.max_sequences = kMaxSequences;
+    parser.add("model", model_,
+               fmt::format("A catalog name, a file or folder, or hf:ORG/REPO[:FILE] (default {})", kDefaultModel));
+    parser.add("-m,--model,--model-path", model_, "The same as the positional");
+    add_address_flags(parser);
+    parser.add("--chat-template", chat_template_, "A file to take in place of the model's own chat template");
+    add_runtime_flags(parser, runtime_flags_);
+    parser
+        .add("--max-sequences,--max-num-seqs,--parallel", runtime_flags_.max_sequences,
+             fmt::format("Answers that are made at once; others wait (default {})", kMaxSequences))
+        .between(1, 4096)
+        .group("Running");
+  }
+
+  int run(Context& context) override {
+    trace::Timeline timeline;
+    const Models models;
+    const tools::ModelLocation location = models.find_or_pull(model_, context);
+    if (name_.empty()) name_ = location.stored ? location.name : location.path.stem().string();
+    Runtime runtime(location.path.string(), runtime_flags_, timeline);
+    for (const std::string& warning : runtime.warnings())
+      context.err.print(fmt::format("vitrine: {}\n", warning));
+    const auto chat_template = compile_template(runtime.bundle(), chat_template_);
+    return serve(context, runtime, chat_template ? &*chat_template : nullptr);
+  }
+
+ private:
+  void add_address_flags(const Parser& parser) {
+    parser.add("--host", options_.host, "Address to listen on (default 127.0.0.1)").group("Serving");
+    parser.add("--port", port_, "Port to listen on, 0 for any free one (default 8080)")
+        .between(0, 65535)
+        .group("Serving");
+    parser.add("--unix", options_.unix_path, "Listen on this Unix domain socket in place of an address")
+        .group("Serving");
+    parser.add("--name,--served-model-name", name_, "Name of the model for clients").group("Serving");
+    parser.add("--alias", aliases_, "NAME=MODEL: a further name of a model; may be repeated").group("Serving");
+    parser
+        .add("--allow-host", options_.allowed_hosts,
+             "A further name that clients may call this server by; may be repeated")
+        .group("Serving");
+    parser.add_switch("--strict", options_.strict, "Refuse fields that no endpoint knows, in place of a warning")
+        .group("Serving");
+  }
+
+  server::ServedModel served_model(const Runtime& runtime, const chat::ChatTemplate* chat_template) const {
+    server::ServedModel model;
+    model.name = name_;
+    for (const std::string& alias : aliases_)
+      model.aliases.push_back(alias_name(alias, model.name));
+    model.created = now_s();
+    model.tokenizer = runtime.bundle().tokenizer.get();
+    model.chat_template = chat_template;
+    model.special_tokens = runtime.bundle().special_tokens;
+    model.end_tokens = runtime.end_tokens();
+    return model;
+  }
+
+  int serve(Context& context, Runtime& runtime, const chat::ChatTemplate* chat_template) {
+    server::ServedModel model = served_model(runtime, chat_template);
+    std::unique_ptr<server::Server> server;  // outlives the engine's thread, which tells it of a fault
+    std::string fault;
+    engine::EngineThread engine(runtime.engine(), [&](const std::string& what) {
+      fault = what;
+      server->fail();
+    });
+    model.engine = &engine;
+    options_.port = static_cast<unsigned short>(port_);
+    const std::string name = model.name;
+    std::vector<server::ServedModel> served;
+    served.push_back(std::move(model));
+    server = std::make_unique<server::Server>(options_, std::move(served));
+    announce(context, *server, name);
+    server->run();
+    if (!fault.empty()) throw base::Exception(base::ErrorKind::kInternal, "engine: " + fault);
+    return 0;
+  }
+
+  void announce(const Context& context, const server::Server& server, const std::string& name) const {
+    if (context.flags.quiet) return;
+    const std::string url = server.url();
+    context.err.print(fmt::format("Serving {} at {}\n", name, url));
+    if (options_.unix_path.empty())
+      context.err.print(fmt::format("OpenAI clients: base_url {}/v1, any api_key\n", url));
+    context.err.print("No keys: everyone on this machine may use it. Ctrl-C stops.\n");
+  }
+
+  std::string model_ = kDefaultModel;
+  std::string name_;
+  std::string chat_template_;
+  std::vector<std::string> aliases_;
+  std::size_t port_ = 8080;
+  server::ServerOptions options_;
+  RuntimeFlags runtime_flags_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_serve(const Parser& parser) {
+  return std::make_unique<ServeCommand>(parser);
+}
+
+}  // namespace vitrine::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "engine/engine.h"
+
+namespace vitrine::engine {
+
+// Runs Engine::step on a thread of its own while there is work. From the first to the last moment of its life that
+// thread is the engine thread: others may only submit, abort and validate.
+class EngineThread {
+ public:
+  // `on_fault` is called once, on the engine thread, if a step throws: no request can go on after that, and none gets
+  // another event. The engine must outlive this.
+  EngineThread(Engine& engine, std::function<void(const std::string& what)> on_fault);
+  // Waits for the end of the step that runs. What has not ended by then gets no event any more.
+  ~EngineThread() = default;
+
+  Engine& engine() { return engine_; }
+  // As of the end of the last step. Any thread.
+  EngineStats stats() const;
+
+ private:
+  void run(const std::stop_token& stop);
+
+  Engine& engine_;
+  std::function<void(const std::string& what)> on_fault_;
+  mutable std::mutex stats_mutex_;
+  EngineStats stats_;
+  std::jthread thread_;  // last: it uses the rest
+};
+
+}  // namespace vitrine::engine

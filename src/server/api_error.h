@@ -1,0 +1,40 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "server/http/message.h"
+
+namespace vitrine::server {
+
+// What a client is told when its request can't be answered, in the shape of the OpenAI API. The message is ours: it
+// never repeats bytes of the request but names that were checked.
+struct ApiError {
+  unsigned status = 400;
+  std::string message = {};
+  std::string param = {};  // the field at fault, such as "messages[2].role"; empty: none
+  std::string code = {};   // for programs; empty: null
+  HttpHeaders headers = {};
+
+  // "invalid_request_error", "server_error", ...: follows from the status.
+  std::string_view type() const;
+  // {"error": {...}} on one line.
+  std::string json() const;
+  HttpResponse response() const;
+};
+
+// Ends the work on one request; the router turns it into the answer.
+class ApiException : public std::runtime_error {
+ public:
+  explicit ApiException(ApiError error) : std::runtime_error(error.message), error_(std::move(error)) {}
+  const ApiError& error() const { return error_; }
+
+ private:
+  ApiError error_;
+};
+
+// A 400 that names its field.
+ApiException bad_field(std::string param, std::string message, std::string code = "invalid_value");
+
+}  // namespace vitrine::server

@@ -1,0 +1,90 @@
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "chat/encode_chat.h"
+#include "chat/messages.h"
+#include "sampling/sampling_params.h"
+#include "server/api_error.h"
+#include "server/endpoints/endpoints.h"
+#include "server/openai/answer_json.h"
+#include "server/openai/chat_prompt.h"
+#include "server/openai/completion.h"
+
+namespace vitrine::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class ChatFormat final : public AnswerFormat {
+ public:
+  explicit ChatFormat(const PreparedCompletion& prepared)
+      : tokenizer_(prepared.options.sampling.logprobs ? prepared.model->tokenizer : nullptr) {}
+
+  std::string_view id_prefix() const override { return "chatcmpl-"; }
+  std::string_view object() const override { return "chat.completion"; }
+  std::string_view chunk_object() const override { return "chat.completion.chunk"; }
+
+  Json whole(const ChoiceDelta& choice) override {
+    Json message;
+    message["role"] = "assistant";
+    message["content"] = choice.text;
+    message["refusal"] = nullptr;
+    return entry("message", std::move(message), choice);
+  }
+
+  Json chunk(const ChoiceDelta& news) override {
+    Json delta;
+    delta["content"] = news.text;
+    return entry("delta", std::move(delta), news);
+  }
+
+  std::optional<Json> opening(std::size_t choice) override {
+    Json delta;
+    delta["role"] = "assistant";
+    delta["content"] = "";
+    return entry("delta", std::move(delta), {.choice = choice});
+  }
+
+ private:
+  Json entry(const char* name, Json value, const ChoiceDelta& news) const {
+    Json json;
+    json["index"] = news.choice;
+    json[name] = std::move(value);
+    const bool has_scores = tokenizer_ != nullptr && (!news.scores.empty() || news.finish_reason);
+    json["logprobs"] = has_scores ? chat_logprobs(news.scores, *tokenizer_) : Json();
+    json["finish_reason"] = news.finish_reason ? Json(finish_reason_text(*news.finish_reason)) : Json();
+    return json;
+  }
+
+  const tokenizer::Tokenizer* tokenizer_;  // null: no log-probabilities are wanted
+};
+
+PreparedCompletion prepare(const std::string& body, const Service& service) {
+  const auto began = std::chrono::steady_clock::now();
+  const Json json = parse_body(body);
+  Fields fields(json);
+  PreparedCompletion prepared;
+  prepared.options = read_answer_options(fields, Flavour::kChat);
+  prepared.model = &service.find_model(prepared.options.model);
+  const chat::RenderRequest request = read_chat_prompt(fields, *prepared.model);
+  prepared.warnings = service.warn_of(fields.unread());
+  for (std::string& line : sampling::advice(prepared.options.sampling))
+    prepared.warnings.push_back(std::move(line));
+  prepared.prompts.push_back(encode_chat_prompt(request, *prepared.model));
+  prepared.prepare_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return prepared;
+}
+
+}  // namespace
+
+Awaitable<void> answer_chat_completion(Exchange& exchange, Service& service) {
+  auto work = [&exchange, &service] { return prepare(exchange.request().body, service); };
+  const PreparedCompletion prepared = co_await run_on(service.workers(), std::move(work));
+  ChatFormat format(prepared);
+  co_await answer_completion(exchange, prepared, format);
+}
+
+}  // namespace vitrine::server

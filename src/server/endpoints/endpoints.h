@@ -1,0 +1,16 @@
+#pragma once
+
+#include "server/service.h"
+
+// One function an endpoint, each in a file of its own. They answer the exchange or throw ApiException.
+namespace vitrine::server {
+
+Awaitable<void> answer_chat_completion(Exchange& exchange, Service& service);
+Awaitable<void> answer_text_completion(Exchange& exchange, Service& service);
+Awaitable<void> answer_models(Exchange& exchange, Service& service);
+Awaitable<void> answer_health(Exchange& exchange, Service& service);
+Awaitable<void> answer_tokenize(Exchange& exchange, Service& service);
+Awaitable<void> answer_detokenize(Exchange& exchange, Service& service);
+Awaitable<void> answer_apply_template(Exchange& exchange, Service& service);
+
+}  // namespace vitrine::server

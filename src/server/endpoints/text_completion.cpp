@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sampling/sampling_params.h"
+#include "server/api_error.h"
+#include "server/endpoints/endpoints.h"
+#include "server/openai/answer_json.h"
+#include "server/openai/completion.h"
+#include "server/openai/text_prompts.h"
+
+namespace vitrine::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class TextFormat final : public AnswerFormat {
+ public:
+  TextFormat(const PreparedCompletion& prepared, std::vector<std::string> echoes)
+      : tokenizer_(prepared.options.sampling.logprobs ? prepared.model->tokenizer : nullptr),
+        num_choices_(prepared.options.num_choices),
+        echoes_(std::move(echoes)),
+        text_offsets_(prepared.prompts.size() * num_choices_) {}
+
+  std::string_view id_prefix() const override { return "cmpl-"; }
+  std::string_view object() const override { return "text_completion"; }
+  std::string_view chunk_object() const override { return "text_completion"; }
+
+  Json whole(const ChoiceDelta& choice) override { return entry(echo(choice.choice) + choice.text, choice); }
+  Json chunk(const ChoiceDelta& news) override { return entry(news.text, news); }
+  std::optional<Json> opening(std::size_t choice) override {
+    if (echoes_.empty()) return std::nullopt;
+    return entry(echo(choice), {.choice = choice});
+  }
+
+ private:
+  std::string echo(std::size_t choice) const { return echoes_.empty() ? "" : echoes_[choice / num_choices_]; }
+
+  Json entry(const std::string& text, const ChoiceDelta& news) {
+    Json json;
+    json["text"] = text;
+    json["index"] = news.choice;
+    json["logprobs"] =
+        tokenizer_ != nullptr ? text_logprobs(news.scores, *tokenizer_, text_offsets_[news.choice]) : Json();
+    json["finish_reason"] = news.finish_reason ? Json(finish_reason_text(*news.finish_reason)) : Json();
+    return json;
+  }
+
+  const tokenizer::Tokenizer* tokenizer_;  // null: no log-probabilities are wanted
+  std::size_t num_choices_;                // of each prompt
+  std::vector<std::string> echoes_;        // the text of each prompt; empty: not wanted
+  std::vector<std::size_t> text_offsets_;
+};
+
+struct Prepared {
+  PreparedCompletion completion;
+  std::vector<std::string> echoes;
+};
+
+Prepared prepare(const std::string& body, const Service& service) {
+  const auto began = std::chrono::steady_clock::now();
+  const Json json = parse_body(body);
+  Fields fields(json);
+  Prepared prepared;
+  PreparedCompletion& completion = prepared.completion;
+  completion.options = read_answer_options(fields, Flavour::kText);
+  completion.model = &service.find_model(completion.options.model);
+  const bool wants_echo = fields.flag("echo").value_or(false);
+  if (wants_echo && completion.options.sampling.logprobs)
+    throw bad_field("logprobs", "not available together with echo", "unsupported");
+  completion.prompts = read_text_prompts(fields, *completion.model);
+  completion.warnings = service.warn_of(fields.unread());
+  for (std::string& line : sampling::advice(completion.options.sampling))
+    completion.warnings.push_back(std::move(line));
+  if (wants_echo) prepared.echoes = echo_texts(fields, completion.prompts, *completion.model);
+  completion.prepare_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  return prepared;
+}
+
+}  // namespace
+
+Awaitable<void> answer_text_completion(Exchange& exchange, Service& service) {
+  auto work = [&exchange, &service] { return prepare(exchange.request().body, service); };
+  const Prepared prepared = co_await run_on(service.workers(), std::move(work));
+  TextFormat format(prepared.completion, prepared.echoes);
+  co_await answer_completion(exchange, prepared.completion, format);
+}
+
+}  // namespace vitrine::server

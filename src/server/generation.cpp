@@ -1,0 +1,150 @@
+#include "server/generation.h"
+
+#include <cmath>
+#include <mutex>
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+
+#include "server/api_error.h"
+
+namespace vitrine::server {
+
+using engine::FinishReason;
+using engine::TokenEvent;
+using Clock = std::chrono::steady_clock;
+
+// Events between two threads: the engine's puts them in, the sockets' takes them out.
+class Generation::Inbox : public std::enable_shared_from_this<Inbox> {
+ public:
+  struct Item {
+    std::size_t choice;
+    TokenEvent event;
+    Clock::time_point came;
+  };
+
+  explicit Inbox(asio::any_io_executor executor) : executor_(std::move(executor)), timer_(std::in_place, executor_) {}
+
+  // Engine thread.
+  void put(std::size_t choice, const TokenEvent& event) {
+    const std::scoped_lock lock(mutex_);
+    if (is_closed_) return;
+    const bool was_empty = items_.empty();
+    items_.push_back({choice, event, Clock::now()});
+    // The reader looks before it waits and the wake-up runs on its thread, so none comes between the two.
+    if (was_empty)
+      asio::post(executor_, [self = weak_from_this()] {
+        if (const auto inbox = self.lock(); inbox != nullptr && inbox->timer_) inbox->timer_->cancel();
+      });
+  }
+
+  // The other functions belong to the reader.
+  std::vector<Item> take() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(items_, {});
+  }
+  Awaitable<void> wait(std::chrono::milliseconds patience) {
+    timer_->expires_after(patience);
+    boost::system::error_code cancelled;
+    co_await timer_->async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+  }
+  // Nobody reads any more. The executor may die after this and before the engine's last callback does.
+  void close() {
+    const std::scoped_lock lock(mutex_);
+    is_closed_ = true;
+    items_.clear();
+    timer_.reset();
+  }
+
+ private:
+  asio::any_io_executor executor_;
+  std::optional<asio::steady_timer> timer_;
+  std::mutex mutex_;
+  std::vector<Item> items_;
+  bool is_closed_ = false;
+};
+
+Generation::Generation(asio::any_io_executor executor, const ServedModel& model, const std::vector<std::string>& stops)
+    : model_(model), stops_(stops), inbox_(std::make_shared<Inbox>(std::move(executor))) {}
+
+Generation::~Generation() {
+  inbox_->close();
+  abort();
+}
+
+void Generation::add(engine::Request request, bool is_same_prompt) {
+  auto stops = chat::StopMatcher::create(stops_);
+  if (!stops) throw bad_field("stop", stops.error().message);
+  engine::Engine& engine = model_.engine->engine();
+  if (const auto refusal = engine.validate(request))
+    throw ApiException(
+        {.message = refusal->message, .param = std::string(refusal->param), .code = std::string(refusal->code)});
+  const std::size_t index = choices_.size();
+  if (!is_same_prompt) usage_.prompt_tokens += request.prompt.size();
+  choices_.push_back({.text = chat::AnswerText(model_.tokenizer, *std::move(stops)), .counts_prompt = !is_same_prompt});
+  const auto id =
+      engine.submit(std::move(request), [inbox = inbox_, index](const TokenEvent& event) { inbox->put(index, event); });
+  if (!id) throw ApiException({.message = id.error().message});
+  choices_.back().id = *id;
+  ++num_running_;
+}
+
+void Generation::abort() {
+  for (const Choice& choice : choices_) {
+    if (choice.id && !choice.has_ended) model_.engine->engine().abort(*choice.id);
+  }
+}
+
+Awaitable<std::vector<ChoiceDelta>> Generation::wait(std::chrono::milliseconds patience) {
+  std::vector<ChoiceDelta> news = take();
+  if (!news.empty() || has_ended()) co_return news;
+  co_await inbox_->wait(patience);
+  co_return take();
+}
+
+std::vector<ChoiceDelta> Generation::take() {
+  std::vector<ChoiceDelta> news;
+  for (const Inbox::Item& item : inbox_->take()) {
+    if (item.choice == 0 && item.event.token)
+      token_times_s_.push_back(std::chrono::duration<double>(item.came - began_).count());
+    take_event(item.choice, item.event, news);
+  }
+  return news;
+}
+
+void Generation::take_event(std::size_t index, const TokenEvent& event, std::vector<ChoiceDelta>& news) {
+  Choice& choice = choices_[index];
+  if (choice.has_ended) return;  // by a stop string; what the engine still made is not asked for
+  count(choice, event);
+  if (index == 0) first_timings_ = event.timings;
+  ChoiceDelta delta{.choice = index, .error = event.error};
+  const bool is_end_token = event.finish_reason == FinishReason::kStop;
+  if (event.token && !is_end_token) {
+    if (!std::isnan(event.logprob)) choice.held_scores.push_back({*event.token, event.logprob, event.top_logprobs});
+    delta.text = choice.text.push(*event.token);
+  }
+  if (event.finish_reason) delta.text += choice.text.finish();
+  delta.finish_reason = choice.text.stopped() ? FinishReason::kStop : event.finish_reason;
+  if (delta.finish_reason) {
+    choice.has_ended = true;
+    --num_running_;
+    if (!event.finish_reason) model_.engine->engine().abort(*choice.id);
+  }
+  if (delta.text.empty() && !delta.finish_reason) return;
+  delta.scores = std::exchange(choice.held_scores, {});
+  news.push_back(std::move(delta));
+}
+
+void Generation::count(Choice& choice, const TokenEvent& event) {
+  usage_.completion_tokens += event.completion_tokens - choice.completion_tokens;
+  choice.completion_tokens = event.completion_tokens;
+  if (!std::exchange(choice.counts_prompt, false)) return;
+  usage_.cached_tokens += event.cached_tokens;
+}
+
+AnswerTimings Generation::timings(double prepare_s) const {
+  return {prepare_s, first_timings_, trace::summarise_latency(0.0, token_times_s_)};
+}
+
+}  // namespace vitrine::server

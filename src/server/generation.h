@@ -1,0 +1,101 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "chat/answer_text.h"
+#include "engine/request.h"
+#include "server/awaitable.h"
+#include "server/served_model.h"
+#include "trace/latency.h"
+
+namespace vitrine::server {
+
+// A token of an answer and how probable it was.
+struct TokenScore {
+  TokenId id = -1;
+  float logprob = 0.0F;
+  std::vector<sampling::TokenLogprob> top;
+};
+
+// News of one choice: the text that became final, and what belongs to it.
+struct ChoiceDelta {
+  std::size_t choice = 0;
+  std::string text = {};
+  std::vector<TokenScore> scores = {};                     // where log-probabilities were asked for
+  std::optional<engine::FinishReason> finish_reason = {};  // the choice's last news
+  std::string error = {};                                  // with FinishReason::kError
+};
+
+// Tokens of a request, all its choices together.
+struct Usage {
+  std::size_t prompt_tokens = 0;
+  std::size_t completion_tokens = 0;
+  std::size_t cached_tokens = 0;  // of the prompt
+};
+
+// What a client may know about the time its answer took, in seconds. The engine's parts are those of the first choice.
+struct AnswerTimings {
+  double prepare_s = 0.0;  // template and tokenizer
+  engine::RequestTimings engine;
+  trace::LatencySummary latency;  // from the moment at which the request was submitted
+};
+
+// The choices of one request on their way through the engine: token events come in on the engine thread, text goes out
+// on the thread of the sockets. When this dies early the engine drops its sequences within one step.
+class Generation {
+ public:
+  // The model must outlive this.
+  Generation(asio::any_io_executor executor, const ServedModel& model, const std::vector<std::string>& stops);
+  ~Generation();
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
+
+  // Submits one choice; they are counted from 0. Choices of one prompt follow each other: `is_same_prompt` says that
+  // this one's prompt is not to be counted again. Throws ApiException. May run on any thread, before the first wait.
+  void add(engine::Request request, bool is_same_prompt);
+
+  // What has come since the last call; nothing after `patience`. Waits for none once all have ended.
+  Awaitable<std::vector<ChoiceDelta>> wait(std::chrono::milliseconds patience);
+  bool has_ended() const { return num_running_ == 0; }
+  // Ends every choice with kAbort within one step. Any thread.
+  void abort();
+
+  const Usage& usage() const { return usage_; }
+  AnswerTimings timings(double prepare_s) const;
+
+ private:
+  class Inbox;
+  struct Choice {
+    chat::AnswerText text;
+    std::optional<engine::RequestId> id = {};
+    bool counts_prompt = true;
+    bool has_ended = false;
+    std::size_t completion_tokens = 0;
+    std::vector<TokenScore> held_scores = {};  // of tokens whose text is still held back
+  };
+
+  std::vector<ChoiceDelta> take();
+  void take_event(std::size_t index, const engine::TokenEvent& event, std::vector<ChoiceDelta>& news);
+  void count(Choice& choice, const engine::TokenEvent& event);
+
+  const ServedModel& model_;
+  std::vector<std::string> stops_;
+  std::vector<Choice> choices_;
+  std::size_t num_running_ = 0;
+  Usage usage_;
+  engine::RequestTimings first_timings_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::vector<double> token_times_s_;  // of the first choice
+  std::shared_ptr<Inbox> inbox_;       // shared with callbacks that the engine may still hold when this dies
+};
+
+}  // namespace vitrine::server

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <boost/asio/generic/stream_protocol.hpp>
+
+#include "server/http/exchange.h"
+#include "server/http/limits.h"
+
+namespace vitrine::server {
+
+// TCP and Unix domain sockets alike.
+using Socket = asio::generic::stream_protocol::socket;
+
+// Reads requests from the socket and has each answered, until either side wants no more or `closing` is true after an
+// answer. Ends without an exception; the socket is closed then.
+Awaitable<void> serve_connection(Socket socket, const HttpLimits& limits, ExchangeHandler& handler,
+                                 const bool& closing);
+
+}  // namespace vitrine::server

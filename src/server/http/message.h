@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace vitrine::server {
+
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
+// A whole request as it came, within the server's limits.
+struct HttpRequest {
+  std::string method;  // "POST"
+  std::string path;    // what stands before the question mark, not decoded
+  HttpHeaders headers;
+  std::string body;
+
+  // The value of the first header of that name (any case); empty where there is none.
+  std::string_view header(std::string_view name) const;
+};
+
+struct HttpResponse {
+  unsigned status = 200;
+  std::string content_type = "application/json";
+  HttpHeaders headers = {};
+  std::string body = {};
+};
+
+}  // namespace vitrine::server

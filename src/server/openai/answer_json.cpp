@@ -1,0 +1,126 @@
+#include "server/openai/answer_json.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/random_hex.h"
+#include "base/utf8.h"
+
+namespace vitrine::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A token as a person reads it: a special token by its name, others by their bytes, which may be no whole character.
+std::string token_text(const tokenizer::Tokenizer& tokenizer, TokenId id) {
+  return tokenizer.is_special(id) ? std::string(tokenizer.piece(id)) : tokenizer.token_bytes(id);
+}
+
+Json score_json(const tokenizer::Tokenizer& tokenizer, TokenId id, float logprob) {
+  const std::string text = token_text(tokenizer, id);
+  Json bytes = Json::array();
+  for (const char byte : text)
+    bytes.push_back(static_cast<unsigned char>(byte));
+  Json score;
+  score["token"] = text;
+  score["logprob"] = logprob;
+  score["bytes"] = std::move(bytes);
+  return score;
+}
+
+Json seconds_or_null(const std::optional<double>& seconds) {
+  return seconds ? Json(*seconds) : Json();
+}
+
+std::size_t num_characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !base::is_continuation(c); }));
+}
+
+}  // namespace
+
+AnswerHead make_answer_head(std::string_view id_prefix, std::string_view model) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return {std::string(id_prefix) + base::random_hex(12), std::chrono::duration_cast<std::chrono::seconds>(now).count(),
+          std::string(model)};
+}
+
+Json to_json(const AnswerHead& head, std::string_view object) {
+  Json json;
+  json["id"] = head.id;
+  json["object"] = object;
+  json["created"] = head.created;
+  json["model"] = head.model;
+  return json;
+}
+
+Json to_json(const Usage& usage) {
+  Json json;
+  json["prompt_tokens"] = usage.prompt_tokens;
+  json["completion_tokens"] = usage.completion_tokens;
+  json["total_tokens"] = usage.prompt_tokens + usage.completion_tokens;
+  json["prompt_tokens_details"]["cached_tokens"] = usage.cached_tokens;
+  return json;
+}
+
+Json to_json(const AnswerTimings& timings) {
+  Json json;
+  json["prepare_s"] = timings.prepare_s;
+  json["queue_s"] = timings.engine.queue_s;
+  json["prefill_s"] = timings.engine.prefill_s;
+  json["decode_s"] = timings.engine.decode_s;
+  json["sample_s"] = timings.engine.sample_s;
+  json["other_s"] = timings.engine.other_s;
+  json["ttft_s"] = seconds_or_null(timings.latency.ttft_s);
+  json["itl_p50_s"] = seconds_or_null(timings.latency.itl_p50_s);
+  json["itl_p99_s"] = seconds_or_null(timings.latency.itl_p99_s);
+  json["tpot_s"] = seconds_or_null(timings.latency.tpot_s);
+  return json;
+}
+
+std::string_view finish_reason_text(engine::FinishReason reason) {
+  return engine::finish_reason_name(reason);
+}
+
+Json chat_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer) {
+  Json content = Json::array();
+  for (const TokenScore& score : scores) {
+    Json entry = score_json(tokenizer, score.id, score.logprob);
+    Json& top = entry["top_logprobs"] = Json::array();
+    for (const auto& [id, logprob] : score.top)
+      top.push_back(score_json(tokenizer, id, logprob));
+    content.push_back(std::move(entry));
+  }
+  Json json;
+  json["content"] = std::move(content);
+  json["refusal"] = nullptr;
+  return json;
+}
+
+Json text_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer,
+                   std::size_t& text_offset) {
+  Json json;
+  for (const char* name : {"tokens", "token_logprobs", "top_logprobs", "text_offset"})
+    json[name] = Json::array();
+  for (const TokenScore& score : scores) {
+    const std::string text = token_text(tokenizer, score.id);
+    json["tokens"].push_back(text);
+    json["token_logprobs"].push_back(score.logprob);
+    json["text_offset"].push_back(std::exchange(text_offset, text_offset + num_characters(text)));
+    Json top = Json::object();
+    for (const auto& [id, logprob] : score.top)
+      top[token_text(tokenizer, id)] = logprob;
+    json["top_logprobs"].push_back(std::move(top));
+  }
+  return json;
+}
+
+std::string dump(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string to_event(const Json& value) {
+  return "data: " + dump(value) + "\n\n";
+}
+
+}  // namespace vitrine::server

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "server/generation.h"
+#include "tokenizer/tokenizer.h"
+
+namespace vitrine::server {
+
+// What every object of one answer repeats.
+struct AnswerHead {
+  std::string id;  // "chatcmpl-..."
+  std::int64_t created = 0;
+  std::string model;
+};
+AnswerHead make_answer_head(std::string_view id_prefix, std::string_view model);
+
+// {"id", "object", "created", "model"}.
+nlohmann::ordered_json to_json(const AnswerHead& head, std::string_view object);
+nlohmann::ordered_json to_json(const Usage& usage);
+nlohmann::ordered_json to_json(const AnswerTimings& timings);
+// As the API spells it.
+std::string_view finish_reason_text(engine::FinishReason reason);
+
+// choices[].logprobs of a chat completion: {"content": [{token, logprob, bytes, top_logprobs}]}.
+nlohmann::ordered_json chat_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer);
+
+// choices[].logprobs of a text completion, for tokens whose first one begins `text_offset` characters into the text.
+// Advances the offset.
+nlohmann::ordered_json text_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer,
+                                     std::size_t& text_offset);
+
+// On one line. What is no UTF-8 (it can't be, but a client must get an answer) becomes U+FFFD.
+std::string dump(const nlohmann::ordered_json& value);
+// "data: ...\n\n".
+std::string to_event(const nlohmann::ordered_json& value);
+
+}  // namespace vitrine::server

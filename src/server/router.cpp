@@ -1,0 +1,131 @@
+#include "server/router.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/suggest.h"
+#include "server/api_error.h"
+
+namespace vitrine::server {
+namespace {
+
+std::string allowed_methods(std::string_view stripped_path) {
+  std::string methods;
+  for (const Route& route : routes()) {
+    if (strip_base(route.path) != stripped_path) continue;
+    methods += (methods.empty() ? "" : ", ") + std::string(route.method);
+  }
+  return methods;
+}
+
+ApiException not_found(std::string_view stripped_path) {
+  std::vector<std::string> paths;
+  for (const Route& route : routes())
+    paths.emplace_back(strip_base(route.path));
+  const auto near = base::nearest(stripped_path, paths);
+  std::string message = "no such path; the endpoints are at /v1/chat/completions, /v1/completions, /v1/models";
+  for (const Route& route : routes()) {
+    if (near && strip_base(route.path) == *near)
+      message = fmt::format("no such path; did you mean {} {}?", route.method, route.path);
+  }
+  return ApiException({.status = 404, .message = std::move(message), .code = "not_found"});
+}
+
+// The name in a Host header, without its port.
+std::string_view host_name(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
+  return host.substr(0, host.find(':'));
+}
+
+// A page of a foreign site reaches this server through the visitor's browser, but with its own name in Host.
+void check_host(const HttpRequest& request, const Service::Options& options) {
+  const std::string_view name = host_name(request.header("host"));
+  const bool is_loopback = name == "localhost" || name == "127.0.0.1" || name == "[::1]" || name.empty();
+  if (is_loopback || std::ranges::find(options.allowed_hosts, name) != options.allowed_hosts.end()) return;
+  throw ApiException({.status = 421,
+                      .message = "Host: this server does not answer to that name; start it with --allow-host NAME",
+                      .code = "unknown_host"});
+}
+
+void check_content_type(const HttpRequest& request) {
+  if (request.method != "POST") return;
+  const std::string_view type = request.header("content-type");
+  if (type.substr(0, type.find(';')) == "application/json") return;
+  throw ApiException(
+      {.status = 415, .message = "Content-Type: send application/json", .code = "unsupported_media_type"});
+}
+
+}  // namespace
+
+std::string_view strip_base(std::string_view path) {
+  for (const std::string_view base : {"/api", "/v1"}) {
+    if (path.starts_with(base) && path.size() > base.size() && path[base.size()] == '/')
+      path.remove_prefix(base.size());
+  }
+  return path;
+}
+
+const Route& find_route(std::string_view method, std::string_view path) {
+  const std::string_view stripped = strip_base(path);
+  const auto fits = [&](const Route& route) {
+    return strip_base(route.path) == stripped &&
+           (route.method == method || (route.method == "GET" && method == "HEAD"));
+  };
+  const auto all = routes();
+  if (const auto found = std::ranges::find_if(all, fits); found != all.end()) return *found;
+  const std::string methods = allowed_methods(stripped);
+  if (methods.empty()) throw not_found(stripped);
+  throw ApiException({.status = 405,
+                      .message = "use " + methods + " here",
+                      .code = "method_not_allowed",
+                      .headers = {{"allow", methods}}});
+}
+
+Awaitable<void> Router::dispatch(Exchange& exchange) {
+  const HttpRequest& request = exchange.request();
+  check_host(request, service_.options());
+  const Route& route = find_route(request.method, request.path);
+  check_content_type(request);
+  co_await route.handle(exchange, service_);
+}
+
+Awaitable<void> Router::handle(Exchange& exchange) {
+  std::optional<ApiError> error;
+  ++num_open_;
+  try {
+    co_await dispatch(exchange);
+  } catch (const ApiException& exception) {
+    error = exception.error();
+  } catch (const boost::system::system_error&) {
+    --num_open_;
+    throw;
+  } catch (const std::exception& exception) {
+    fmt::print(stderr, "vitrine: request {}: {}\n", exchange.id(), exception.what());
+    error = ApiError{.status = 500, .message = "the server failed on this request; its log says why"};
+  }
+  --num_open_;
+  if (!error) co_return;
+  if (!exchange.has_begun()) {
+    co_await exchange.respond(error->response());
+  } else {
+    co_await exchange.write_events("data: " + error->json() + "\n\n");
+    co_await exchange.end_events();
+  }
+}
+
+HttpResponse Router::refuse(unsigned status) const {
+  ApiError error{.status = status, .message = "the request is malformed", .code = "malformed_request"};
+  if (status == 408) error = {.status = status, .message = "the request took too long to arrive", .code = "timeout"};
+  if (status == 413) error = {.status = status, .message = "the body is too long", .code = "body_too_long"};
+  if (status == 415)
+    error = {.status = status, .message = "Content-Encoding: send the body as it is", .code = "unsupported_encoding"};
+  if (status == 431)
+    error = {.status = status, .message = "the head of the request is too long", .code = "head_too_long"};
+  return error.response();
+}
+
+}  // namespace vitrine::server

@@ -1,0 +1,120 @@
+#include "server/server.h"
+
+#include <csignal>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/result.h"
+#include "server/http/listener.h"
+#include "server/router.h"
+
+namespace vitrine::server {
+namespace {
+
+// Until there are keys nobody but this machine's own users may come in.
+void check_exposure(const ServerOptions& options) {
+  const bool is_loopback = options.host == "localhost" || options.host == "::1" || options.host.starts_with("127.");
+  if (is_loopback || !options.unix_path.empty()) return;
+  throw base::Exception(base::ErrorKind::kConfig,
+                        fmt::format("--host {}: other machines could use this server without a key; use 127.0.0.1 "
+                                    "and put a proxy with authentication in front",
+                                    options.host));
+}
+
+}  // namespace
+
+class Server::State {
+ public:
+  State(ServerOptions options, std::vector<ServedModel> models)
+      : options_(std::move(options)),
+        service_(std::move(models), {.strict = options_.strict, .allowed_hosts = options_.allowed_hosts}),
+        router_(service_),
+        listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path}, options_.limits,
+                  router_),
+        signals_(context_, SIGINT, SIGTERM),
+        clock_(context_) {}
+
+  std::string url() const { return listener_.url(); }
+
+  void run() {
+    listener_.start();
+    await_signal();
+    context_.run();
+    service_.join_workers();  // they may hold what the coroutines own
+  }
+
+  void stop(std::chrono::milliseconds grace) {
+    asio::post(context_, [this, grace] { begin_stop(grace); });
+  }
+  void fail() {
+    asio::post(context_, [this] {
+      service_.set_faulty();
+      begin_stop(std::chrono::milliseconds(500));
+    });
+  }
+  std::chrono::seconds grace() const { return options_.grace; }
+
+ private:
+  void await_signal() {
+    signals_.async_wait([this](const boost::system::error_code& error, int) {
+      if (!error) begin_stop(options_.grace);
+    });
+  }
+
+  void begin_stop(std::chrono::milliseconds grace) {
+    if (std::exchange(is_stopping_, true)) return context_.stop();
+    listener_.close();
+    await_signal();
+    deadline_ = std::chrono::steady_clock::now() + grace;
+    check_stopped();
+  }
+
+  void check_stopped() {
+    if (router_.num_open() == 0 || std::chrono::steady_clock::now() >= deadline_) return context_.stop();
+    clock_.expires_after(std::chrono::milliseconds(20));
+    clock_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) check_stopped();
+    });
+  }
+
+  // The coroutines die with the context: what they use stands before it.
+  ServerOptions options_;
+  Service service_;
+  Router router_;
+  asio::io_context context_{1};
+  Listener listener_;
+  asio::signal_set signals_;
+  asio::steady_timer clock_;
+  bool is_stopping_ = false;
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+Server::Server(ServerOptions options, std::vector<ServedModel> models) {
+  check_exposure(options);
+  state_ = std::make_unique<State>(std::move(options), std::move(models));
+}
+Server::~Server() = default;
+
+std::string Server::url() const {
+  return state_->url();
+}
+
+void Server::run() {
+  state_->run();
+}
+
+void Server::stop() {
+  state_->stop(state_->grace());
+}
+
+void Server::fail() {
+  state_->fail();
+}
+
+}  // namespace vitrine::server

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/http/limits.h"
+#include "server/served_model.h"
+
+namespace vitrine::server {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  unsigned short port = 8080;              // 0: any free one
+  std::string unix_path;                   // not empty: a Unix domain socket in place of host and port
+  bool strict = false;                     // fields that no endpoint knows are refused
+  std::vector<std::string> allowed_hosts;  // names in the Host header beside the loopback's
+  HttpLimits limits = {};
+  std::chrono::seconds grace{30};  // what answers on their way may still take after a signal to stop
+};
+
+// The HTTP server over models that are ready. Everything but their engines runs on the thread that calls run().
+class Server {
+ public:
+  // Binds at once. Throws base::Exception (kUnavailable, kNoPermission, kUsage, kConfig). The models' parts must
+  // outlive it.
+  Server(ServerOptions options, std::vector<ServedModel> models);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  std::string url() const;
+  // Serves until SIGTERM, SIGINT, stop() or fail(): then takes nothing new, gives what is on its way its grace, and
+  // returns. A second signal ends that at once.
+  void run();
+  // Any thread.
+  void stop();
+  // A model can't go on: /health says so, and the server stops within a second. Any thread.
+  void fail();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vitrine::server

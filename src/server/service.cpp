@@ -1,0 +1,55 @@
+#include "server/service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "server/api_error.h"
+#include "server/openai/answer_json.h"
+
+namespace vitrine::server {
+
+bool ServedModel::is_called(std::string_view wanted) const {
+  return wanted == name || std::ranges::find(aliases, wanted) != aliases.end();
+}
+
+Service::Service(std::vector<ServedModel> models, Options options)
+    : models_(std::move(models)), options_(std::move(options)) {}
+
+void Service::join_workers() {
+  workers_.stop();
+  workers_.join();
+}
+
+const ServedModel& Service::find_model(const std::string& name) const {
+  if (name.empty() && models_.size() == 1) return models_.front();
+  if (name.empty()) throw bad_field("model", "give the name of one of the models at /v1/models", "missing_field");
+  const auto found = std::ranges::find_if(models_, [&](const ServedModel& model) { return model.is_called(name); });
+  if (found != models_.end()) return *found;
+  std::vector<std::string> names;
+  for (const ServedModel& model : models_)
+    names.push_back(model.name);
+  throw ApiException({.status = 404,
+                      .message = fmt::format("model: not served here; there is {}", fmt::join(names, ", ")),
+                      .param = "model",
+                      .code = "model_not_found"});
+}
+
+std::vector<std::string> Service::warn_of(const std::vector<std::string>& unread_fields) const {
+  std::vector<std::string> warnings;
+  for (const std::string& field : unread_fields) {
+    if (options_.strict) throw bad_field(field, "is not a field of this endpoint", "unknown_field");
+    warnings.push_back(field + ": not a field of this endpoint; it was ignored");
+  }
+  return warnings;
+}
+
+Awaitable<void> respond_json(Exchange& exchange, const nlohmann::ordered_json& value) {
+  HttpResponse response;
+  response.body = dump(value) + "\n";
+  co_await exchange.respond(std::move(response));
+}
+
+}  // namespace vitrine::server

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/thread_pool.hpp>
+#include <nlohmann/json.hpp>
+
+#include "server/http/exchange.h"
+#include "server/served_model.h"
+
+namespace vitrine::server {
+
+// What the endpoints share. Used on the thread of the sockets; the models may be read by the workers too.
+class Service {
+ public:
+  struct Options {
+    bool strict = false;                     // unknown fields are refused, not warned of
+    std::vector<std::string> allowed_hosts;  // further names in the Host header, beside those of the loopback
+  };
+  Service(std::vector<ServedModel> models, Options options);
+
+  const std::vector<ServedModel>& models() const { return models_; }
+  const Options& options() const { return options_; }
+  // For templates, tokenizers and all else that would make other clients wait.
+  asio::thread_pool& workers() { return workers_; }
+  // Waits for what the workers do now; the rest is dropped.
+  void join_workers();
+
+  // Throws ApiException (404) with the names there are. An empty name means the one model, where there is but one.
+  const ServedModel& find_model(const std::string& name) const;
+  // Names of fields that nobody read: a warning each, or under `strict` an ApiException (400).
+  std::vector<std::string> warn_of(const std::vector<std::string>& unread_fields) const;
+  // Set when a step of an engine threw; nothing is answered any more.
+  bool is_faulty() const { return is_faulty_; }
+  void set_faulty() { is_faulty_ = true; }
+
+ private:
+  std::vector<ServedModel> models_;
+  Options options_;
+  bool is_faulty_ = false;
+  asio::thread_pool workers_{1};
+};
+
+// Answers with a JSON object.
+Awaitable<void> respond_json(Exchange& exchange, const nlohmann::ordered_json& value);
+
+}  // namespace vitrine::server

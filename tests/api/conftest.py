@@ -1,0 +1,56 @@
+"""A server over the real model for the official clients."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import openai
+import pytest
+
+
+class ServerProcess:
+    """`vitrine serve` on a free port; `url` is its address without a path."""
+
+    def __init__(self, *flags):
+        self.process = subprocess.Popen(
+            [os.environ["VITRINE_BINARY"], "serve", os.environ["VITRINE_TEST_MODEL"], "--port", "0", "--name", "smollm2",
+             "--alias", "gpt-4o-mini", *flags], stderr=subprocess.PIPE, text=True)
+        self.url = None
+        for line in self.process.stderr:
+            found = re.search(r"Serving \S+ at (http://\S+)", line)
+            if found:
+                self.url = found[1]
+                break
+        assert self.url, "the server did not start"
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=35)
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("VITRINE_TEST_MODEL"):
+        return
+    for item in items:
+        item.add_marker(pytest.mark.skip(reason="needs VITRINE_TEST_MODEL, a GGUF file"))
+
+
+@pytest.fixture(scope="session")
+def server():
+    running = ServerProcess()
+    yield running
+    assert running.stop() == 0, "the server did not end well"
+
+
+@pytest.fixture(scope="session")
+def client(server):
+    return openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
+
+
+@pytest.fixture(scope="session")
+def node_folder():
+    folder = pathlib.Path(os.environ.get("VITRINE_NODE_CLIENT", ""))
+    if not (folder / "node_modules" / "openai").is_dir():
+        pytest.skip("needs VITRINE_NODE_CLIENT, a folder with the openai package for Node")
+    return folder

@@ -1,0 +1,67 @@
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "server/api_error.h"
+#include "server/router.h"
+
+namespace vitrine::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+ApiError error_for(std::string_view method, std::string_view path) {
+  try {
+    find_route(method, path);
+  } catch (const ApiException& exception) {
+    return exception.error();
+  }
+  return {.status = 200};
+}
+
+TEST(Routes, EachHasAHandlerAndStandsOnce) {
+  std::set<std::string> seen;
+  for (const Route& route : routes()) {
+    EXPECT_NE(route.handle, nullptr) << route.path;
+    EXPECT_TRUE(seen.insert(std::string(route.method) + " " + std::string(strip_base(route.path))).second)
+        << route.path;
+    EXPECT_EQ(&find_route(route.method, route.path), &route);
+  }
+}
+
+TEST(Routes, OnlyHealthIsPublic) {
+  for (const Route& route : routes())
+    EXPECT_EQ(route.scope == Scope::kPublic, route.path == "/health") << route.path;
+}
+
+TEST(Routes, ABaseUrlMayHaveAPrefixOrNone) {
+  for (const char* path :
+       {"/v1/chat/completions", "/chat/completions", "/api/chat/completions", "/api/v1/chat/completions"})
+    EXPECT_EQ(find_route("POST", path).path, "/v1/chat/completions") << path;
+  EXPECT_EQ(find_route("GET", "/v1/health").path, "/health");
+}
+
+TEST(Routes, ANearMissNamesTheRightPath) {
+  EXPECT_THAT(error_for("POST", "/v1/chat/completion").message, HasSubstr("POST /v1/chat/completions"));
+  EXPECT_THAT(error_for("GET", "/v1/model").message, HasSubstr("GET /v1/models"));
+  EXPECT_EQ(error_for("GET", "/nothing/like/it").status, 404U);
+}
+
+TEST(Routes, APathIsTakenAsItStands) {
+  for (const char* path : {"//v1/models", "/v1//models", "/v1/../v1/models", "/v1/%6dodels", "/v1/models/",
+                           "/V1/models", "/v1/v1/models", "/api/api/models", "/api", "/v1", "/", "", "/v1/models%00"})
+    EXPECT_EQ(error_for("GET", path).status, 404U) << path;
+}
+
+TEST(Routes, AWrongMethodNamesTheRightOnes) {
+  const ApiError error = error_for("GET", "/v1/chat/completions");
+  EXPECT_EQ(error.status, 405U);
+  EXPECT_EQ(error.headers.at(0), (std::pair<std::string, std::string>("allow", "POST")));
+  EXPECT_EQ(error_for("HEAD", "/v1/models").status, 200U);
+  EXPECT_EQ(error_for("BREW", "/v1/models").status, 405U);
+}
+
+}  // namespace
+}  // namespace vitrine::server

@@ -1,0 +1,66 @@
+#include "server/server_fixture.h"
+
+#include <chrono>
+#include <utility>
+
+#include "models/registry.h"
+
+namespace vitrine::server {
+
+engine::EngineConfig TestServer::default_engine() {
+  engine::EngineConfig config;
+  config.context_length = 4096;
+  config.max_sequences = 16;
+  config.kv_memory_bytes = std::size_t{32} << 20U;
+  return config;
+}
+
+TestServer::TestServer(ServerOptions options, engine::EngineConfig config)
+    : bundle_(tools::open_model(files_.path()).value_or_throw()),
+      backend_({.isa = backends::cpu::choose_isa_from_environment().value_or_throw(),
+                .num_threads = 1,
+                .paths = backends::cpu::PathTable::reference(),
+                .cache = std::nullopt}) {
+  model_ = models::load_model(bundle_.files, backend_).value_or_throw();
+  backend_.finish_loading();
+  engine_ = engine::Engine::create(*model_, std::move(config), ledger_).value_or_throw();
+  template_ = chat::ChatTemplate::compile(*bundle_.chat_template).value_or_throw();
+  engine_thread_ = std::make_unique<engine::EngineThread>(*engine_, [](const std::string& what) { FAIL() << what; });
+  ServedModel model;
+  model.name = "tiny";
+  model.aliases = {"alias"};
+  model.tokenizer = bundle_.tokenizer.get();
+  model.chat_template = &*template_;
+  model.special_tokens = bundle_.special_tokens;
+  model.engine = engine_thread_.get();
+  const auto end_tokens = bundle_.tokenizer->end_of_generation();
+  model.end_tokens = {end_tokens.begin(), end_tokens.end()};
+  std::vector<ServedModel> models;
+  models.push_back(std::move(model));
+  options.port = 0;
+  server_ = std::make_unique<Server>(std::move(options), std::move(models));
+  const std::string url = server_->url();
+  if (url.starts_with("http")) port_ = std::stoi(url.substr(url.rfind(':') + 1));
+  thread_ = std::thread([this] { server_->run(); });
+}
+
+TestServer::~TestServer() {
+  stop();
+}
+
+void TestServer::stop() {
+  if (!thread_.joinable()) return;
+  server_->stop();
+  thread_.join();
+}
+
+bool TestServer::becomes_idle() const {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (!engine_->has_work() && stats().num_blocks_in_use == 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+}  // namespace vitrine::server

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace vitrine::server {
+
+// An answer as it came over the wire.
+struct WireAnswer {
+  int status = 0;
+  std::string head;  // with the status line
+  std::string body;  // chunks put together
+
+  nlohmann::json json() const { return nlohmann::json::parse(body); }
+  // The data of each server-sent event.
+  std::vector<std::string> events() const;
+};
+
+// A client that sends any bytes, well formed or not, over TCP to this machine. Every read gives up after five seconds.
+class SocketClient {
+ public:
+  explicit SocketClient(int port);
+  ~SocketClient();
+  SocketClient(const SocketClient&) = delete;
+  SocketClient& operator=(const SocketClient&) = delete;
+
+  void send(std::string_view bytes) const;
+  // The next answer; status 0 where the connection ends without one.
+  WireAnswer receive();
+  // Some bytes more, whatever they are; empty at the end.
+  std::string receive_some();
+  // Whether the server has closed the connection, waiting for it.
+  bool is_closed();
+
+ private:
+  bool fill();
+  std::string take_line();
+  std::string take(std::size_t num_bytes);
+  std::string take_chunks();
+
+  int socket_;
+  std::string buffer_;
+};
+
+std::string post(std::string_view path, std::string_view body, std::string_view more_headers = "");
+std::string get(std::string_view path, std::string_view more_headers = "");
+// One request on a connection of its own.
+WireAnswer ask(int port, std::string_view request);
+
+}  // namespace vitrine::server
