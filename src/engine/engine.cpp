@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/checked.h"
@@ -52,6 +53,7 @@ Engine::Engine(const models::Model& model, EngineConfig config, kvcache::KvCache
       ledger_(ledger),
       cache_(std::move(cache)),
       scheduler_({config_.max_sequences, config_.max_chunk_tokens}, cache_.num_blocks()),
+      chunk_budget_(config_.max_chunk_tokens, config_.target_gap_s),
       runner_(model, cache_, {config_.max_chunk_tokens + config_.max_sequences, config_.max_sequences}) {
   using enum base::MemoryKind;
   ledger_.add(kKv, cache_.size_bytes());
@@ -113,9 +115,13 @@ bool Engine::wait_for_work(std::stop_token stop) {
 
 void Engine::step() {
   drain();
-  const SchedulerOutput& work = scheduler_.schedule();
+  const std::size_t num_answering = scheduler_.num_answering();
+  const SchedulerOutput& work =
+      num_answering > 0 ? scheduler_.schedule(chunk_budget_.tokens(num_answering)) : scheduler_.schedule();
   runner_.run(work, observer_);
   const auto results = runner_.sample(work);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - work.began;
+  chunk_budget_.observe(work.num_answering, work.num_prompt_rows, took.count());
   scheduler_.update();
   publish(work, results);
 }

@@ -11,6 +11,7 @@
 
 #include "base/memory_ledger.h"
 #include "base/result.h"
+#include "engine/chunk_budget.h"
 #include "engine/model_runner.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
@@ -26,6 +27,9 @@ struct EngineConfig {
   std::optional<std::size_t> kv_memory_bytes = {};  // absent: one sequence of context_length tokens
   std::size_t max_sequences = 1;                    // that run at once
   std::size_t max_chunk_tokens = 512;               // most prompt rows of one step
+  // The gap between two tokens of an answer, in seconds, up to which long prompts may stretch it; 0: to about twice
+  // what it is without them.
+  double target_gap_s = 0.0;
   bool prefix_cache = true;
   // All but the tokens on which the bits of keys and values depend: model file, adapter, numeric paths, instruction
   // set.
@@ -97,6 +101,7 @@ class Engine {
   base::MemoryLedger& ledger_;
   kvcache::KvCache cache_;
   Scheduler scheduler_;
+  ChunkBudget chunk_budget_;
   ModelRunner runner_;
   models::ForwardObserver* observer_ = nullptr;
   std::size_t num_steps_ = 0;

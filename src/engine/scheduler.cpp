@@ -11,13 +11,20 @@ void Scheduler::add(std::unique_ptr<Sequence> sequence) {
   waiting_.emplace(key, std::move(sequence));
 }
 
-const SchedulerOutput& Scheduler::schedule() {
+std::size_t Scheduler::num_answering() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(running_, [](const auto& item) { return item.second->next_is_generated(); }));
+}
+
+const SchedulerOutput& Scheduler::schedule(std::size_t max_beside_answers) {
   output_.began = std::chrono::steady_clock::now();
   output_.rows.clear();
   output_.num_preempted = 0;
+  output_.num_prompt_rows = 0;
   make_room_for_running();
-  const std::size_t chunk_left = schedule_running();
-  schedule_waiting(chunk_left);
+  output_.num_answering = num_answering();
+  const std::size_t limit = output_.num_answering > 0 ? max_beside_answers : config_.max_chunk_tokens;
+  schedule_waiting(schedule_running(std::min(limit, config_.max_chunk_tokens)));
   std::ranges::stable_partition(output_.rows,
                                 [](const ScheduledRows& rows) { return rows.sequence->next_is_generated(); });
   return output_;
@@ -49,14 +56,14 @@ void Scheduler::preempt_last() {
 }
 
 // Returns how much of the chunk is left.
-std::size_t Scheduler::schedule_running() {
-  std::size_t chunk_left = config_.max_chunk_tokens;
+std::size_t Scheduler::schedule_running(std::size_t chunk_left) {
   for (const auto& [key, sequence] : running_) {
     // One generated row each stands outside the chunk: a long prompt beside it must not stop an answer.
     const std::size_t own = sequence->next_is_generated() ? 1 : 0;
     const std::size_t num_rows = std::min(sequence->num_pending(), own + chunk_left);
     if (num_rows == 0) continue;
     chunk_left -= num_rows - own;
+    output_.num_prompt_rows += num_rows - own;
     output_.rows.push_back({sequence.get(), num_rows, false});
   }
   return chunk_left;
@@ -69,6 +76,7 @@ void Scheduler::schedule_waiting(std::size_t chunk_left) {
     running_.insert(waiting_.extract(waiting_.begin()));
     const std::size_t num_rows = std::min(sequence.num_pending(), chunk_left);
     chunk_left -= num_rows;
+    output_.num_prompt_rows += num_rows;
     output_.rows.push_back({&sequence, num_rows, true});
   }
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@ struct SchedulerOutput {
   std::chrono::steady_clock::time_point began;
   std::vector<ScheduledRows> rows;
   std::size_t num_preempted = 0;
+  std::size_t num_answering = 0;    // sequences with a generated row in it
+  std::size_t num_prompt_rows = 0;  // rows besides
 };
 
 struct SchedulerConfig {
@@ -44,8 +47,11 @@ class Scheduler {
   Scheduler(SchedulerConfig config, std::size_t num_blocks) : config_(config), blocks_(num_blocks) {}
 
   void add(std::unique_ptr<Sequence> sequence);
-  // Valid until the next call. The caller computes the rows, then calls update().
-  const SchedulerOutput& schedule();
+  // Valid until the next call. The caller computes the rows, then calls update(). A step that holds generated rows has
+  // at most `max_beside_answers` rows besides, others max_chunk_tokens.
+  const SchedulerOutput& schedule(std::size_t max_beside_answers = std::numeric_limits<std::size_t>::max());
+  // Running sequences whose next row is a generated one.
+  std::size_t num_answering() const;
   // The scheduled rows were computed: counts them and publishes full prompt blocks.
   void update();
   // Takes a sequence out and gives its blocks back; null when there is none with this id.
@@ -65,7 +71,7 @@ class Scheduler {
   void make_room_for_running();
   bool make_room(Sequence& sequence);
   void preempt_last();
-  std::size_t schedule_running();
+  std::size_t schedule_running(std::size_t chunk_left);
   void schedule_waiting(std::size_t chunk_left);
   bool admit(Sequence& sequence);
   static std::unique_ptr<Sequence> take(Queue& queue, RequestId id);

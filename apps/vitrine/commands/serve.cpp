@@ -48,6 +48,13 @@ class ServeCommand final : public Command {
              fmt::format("Answers that are made at once; others wait (default {})", kMaxSequences))
         .between(1, 4096)
         .group("Running");
+    parser
+        .add(
+            "--itl-target", runtime_flags_.target_gap_ms,
+            "Milliseconds between two tokens of an answer up to which others' long prompts may slow it (default: twice "
+            "what it takes without them)")
+        .between(0, 60000)
+        .group("Running");
   }
 
   int run(Context& context) override {
