@@ -31,6 +31,9 @@ struct EngineConfig {
   // what it is without them.
   double target_gap_s = 0.0;
   bool prefix_cache = true;
+  // A finished answer is read again as part of a prompt while nothing else is to be done, so that a conversation's next
+  // turn finds all of it in the prefix cache: rows that were generated are never shared, their bits differ.
+  bool settle_answers = false;
   // All but the tokens on which the bits of keys and values depend: model file, adapter, numeric paths, instruction
   // set.
   std::string prefix_seed = {};
@@ -94,6 +97,7 @@ class Engine {
   void publish(const SchedulerOutput& work, std::span<const SampleResult> results);
   void publish_token(const SampleResult& result);
   void finish(RequestId id, TokenEvent event);
+  void settle(const Sequence& sequence);
   void note_memory();
 
   const models::Model& model_;

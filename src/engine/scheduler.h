@@ -41,7 +41,8 @@ struct SchedulerConfig {
 // Owns every sequence and decides which positions each step computes. A sequence runs only once the cache has room for
 // all tokens it has and one more; when a running one then needs a block and none is left, the last in order is
 // preempted: it gives its blocks up, waits, and computes them again, generated positions as generated rows. So the
-// first in order always finishes. Waiting ones are not overtaken. No model, no tensors; owned by the engine thread.
+// first in order always finishes. Waiting ones are not overtaken. Those in the background give way to all others at
+// once. No model, no tensors; owned by the engine thread.
 class Scheduler {
  public:
   Scheduler(SchedulerConfig config, std::size_t num_blocks) : config_(config), blocks_(num_blocks) {}
@@ -57,6 +58,10 @@ class Scheduler {
   // Takes a sequence out and gives its blocks back; null when there is none with this id.
   std::unique_ptr<Sequence> remove(RequestId id);
 
+  std::size_t num_background() const;
+  // The oldest one in the background that waits.
+  std::optional<RequestId> oldest_background() const;
+
   bool empty() const { return waiting_.empty() && running_.empty(); }
   std::size_t num_waiting() const { return waiting_.size(); }
   std::size_t num_running() const { return running_.size(); }
@@ -68,9 +73,12 @@ class Scheduler {
  private:
   using Queue = std::map<QueueKey, std::unique_ptr<Sequence>>;
 
+  bool has_foreground() const;
+  void suspend_background();
   void make_room_for_running();
   bool make_room(Sequence& sequence);
   void preempt_last();
+  void suspend(Queue::iterator place);
   std::size_t schedule_running(std::size_t chunk_left);
   void schedule_waiting(std::size_t chunk_left);
   bool admit(Sequence& sequence);
