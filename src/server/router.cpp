@@ -85,19 +85,21 @@ const Route& find_route(std::string_view method, std::string_view path) {
                       .headers = {{"allow", methods}}});
 }
 
-Awaitable<void> Router::dispatch(Exchange& exchange) {
+Awaitable<void> Router::dispatch(Exchange& exchange, std::string_view& path) {
   const HttpRequest& request = exchange.request();
   check_host(request, service_.options());
   const Route& route = find_route(request.method, request.path);
+  path = route.path;
   check_content_type(request);
   co_await route.handle(exchange, service_);
 }
 
 Awaitable<void> Router::handle(Exchange& exchange) {
   std::optional<ApiError> error;
+  std::string_view path = "other";
   ++num_open_;
   try {
-    co_await dispatch(exchange);
+    co_await dispatch(exchange, path);
   } catch (const ApiException& exception) {
     error = exception.error();
   } catch (const boost::system::system_error&) {
@@ -108,6 +110,7 @@ Awaitable<void> Router::handle(Exchange& exchange) {
     error = ApiError{.status = 500, .message = "the server failed on this request; its log says why"};
   }
   --num_open_;
+  service_.metrics().count_response(path, error && !exchange.has_begun() ? error->status : exchange.status());
   if (!error) co_return;
   if (!exchange.has_begun()) {
     co_await exchange.respond(error->response());

@@ -24,7 +24,8 @@ class Router final : public ExchangeHandler {
   std::size_t num_open() const { return num_open_; }
 
  private:
-  Awaitable<void> dispatch(Exchange& exchange);
+  // `path` becomes that of the route, once it is found.
+  Awaitable<void> dispatch(Exchange& exchange, std::string_view& path);
 
   Service& service_;
   std::size_t num_open_ = 0;

@@ -298,6 +298,22 @@ TEST_F(Completion, TextAndTokensConvert) {
             chat({}, "hi").json()["usage"]["prompt_tokens"]);
 }
 
+TEST_F(Completion, MetricsCountWhatHappened) {
+  chat({{"stream", true}});
+  chat({{"n", 2}, {"temperature", 1}});
+  chat({{"model", "nope"}});
+  const WireAnswer answer = server::ask(server_.port(), get("/metrics"));
+  EXPECT_THAT(answer.head, HasSubstr("text/plain; version=0.0.4"));
+  for (const char* line : {"vllm:generation_tokens_total{model_name=\"tiny\"} 72\n",
+                           "vllm:time_to_first_token_seconds_count{model_name=\"tiny\"} 2\n",
+                           "vllm:inter_token_latency_seconds_count{model_name=\"tiny\"} 46\n",
+                           "vllm:request_success_total{finished_reason=\"length\",model_name=\"tiny\"} 3\n",
+                           "vllm:num_requests_running{model_name=\"tiny\"} 0\n",
+                           "vitrine_http_responses_total{path=\"/v1/chat/completions\",status=\"200\"} 2\n",
+                           "vitrine_http_responses_total{path=\"/v1/chat/completions\",status=\"404\"} 1\n"})
+    EXPECT_THAT(answer.body, HasSubstr(line));
+}
+
 TEST(Strict, UnknownFieldsAreRefused) {
   ServerOptions options;
   options.strict = true;
