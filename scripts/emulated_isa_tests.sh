@@ -86,7 +86,7 @@ EOF
     printf "/tests/%s --gtest_brief=1 --gtest_color=no --gtest_filter='%s'\n" "${test%%=*}" "${test#*=}"
     printf 'echo "exit status of %s: $?"\n' "${test%%=*}"
   done
-  printf '%s\n' 'cut -f 1-3 /tmp/counts | sort | uniq -c' 'sleep 9' 'poweroff -f'
+  printf '%s\n' 'cut -f 1,2 /tmp/counts | sort | uniq -c' 'sleep 9' 'poweroff -f'
 }
 
 # CPU features that Linux has to do without:
@@ -142,5 +142,4 @@ fill_guest
 make_image
 emulate
 sed -n '/^model name/,$p' "$log"
-if grep -q '^ *[0-9]* skipped' "$log"; then echo "$cpu: has not all that the tests compare" >&2; fi
 [ "$(grep -c '^exit status of .*: 0' "$log")" -eq ${#tests[@]} ]
