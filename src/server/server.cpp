@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <sys/resource.h>
+
 #include <csignal>
 #include <utility>
 
@@ -27,6 +29,14 @@ void check_exposure(const ServerOptions& options) {
                                     options.host));
 }
 
+// A connection takes a descriptor; the soft limit of most systems is made for programs that poll with select().
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 class Server::State {
@@ -43,6 +53,7 @@ class Server::State {
   std::string url() const { return listener_.url(); }
 
   void run() {
+    raise_descriptor_limit();
     listener_.start();
     await_signal();
     context_.run();

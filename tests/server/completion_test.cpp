@@ -1,7 +1,11 @@
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <fstream>
 #include <future>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,6 +73,11 @@ TEST_F(Completion, AStreamHoldsTheTextOfTheWholeAnswer) {
   const WireAnswer streamed = chat({{"stream", true}});
   EXPECT_THAT(streamed.head, HasSubstr("Content-Type: text/event-stream"));
   EXPECT_EQ(joined(streamed), answer["choices"][0]["message"]["content"]);
+}
+
+TEST_F(Completion, AStreamedTextIsWholeAsWell) {
+  const std::string whole = complete({{"prompt", "hello"}}).json()["choices"][0]["text"];
+  EXPECT_EQ(joined(complete({{"prompt", "hello"}, {"stream", true}})), whole);
 }
 
 TEST_F(Completion, AStreamBeginsWithTheRoleAndNoDeltaLacksItsContent) {
@@ -262,6 +271,47 @@ TEST_F(Completion, ManyClientsThatLeaveAtAnyMomentLeaveNothingBehind) {
     thread.join();
   EXPECT_TRUE(server_.becomes_idle());
   EXPECT_EQ(chat({}).status, 200);
+}
+
+std::size_t resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::stoul(line.substr(8)) * 1024;
+  }
+  return 0;
+}
+
+TEST(Crowd, AThousandStreamsAllEndAndCostLittleEach) {
+  constexpr std::size_t kStreams = 1000;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < 2 * kStreams + 100) GTEST_SKIP() << "no room for two thousand descriptors";
+  const TestServer server;
+  const std::size_t before = resident_bytes();
+  std::vector<std::unique_ptr<SocketClient>> clients;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    clients.push_back(std::make_unique<SocketClient>(server.port()));
+    const Json body = {{"prompt", fmt::format("stream {}", i % 10)},
+                       {"max_tokens", 8},
+                       {"temperature", 0},
+                       {"ignore_eos", true},
+                       {"stream", true}};
+    clients.back()->send(post("/v1/completions", body.dump()));
+  }
+  std::map<std::size_t, std::string> texts;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    const WireAnswer answer = clients[i]->receive();
+    const auto events = answer.events();
+    ASSERT_FALSE(events.empty()) << i << ": " << answer.head << answer.body;
+    ASSERT_EQ(events.back(), "[DONE]") << i;
+    std::string text;
+    for (std::size_t j = 0; j + 1 < events.size(); ++j)
+      text += Json::parse(events[j])["choices"][0]["text"];
+    EXPECT_EQ(texts.emplace(i % 10, text).first->second, text) << i;
+  }
+  EXPECT_LT(resident_bytes() - std::min(before, resident_bytes()), kStreams * (std::size_t{64} << 10U));
 }
 
 TEST_F(Completion, StoppingLetsAnswersEnd) {

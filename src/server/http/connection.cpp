@@ -128,6 +128,7 @@ class ConnectionExchange final : public Exchange {
   }
 
   Awaitable<void> write_events(std::string events) override {
+    if (events.empty()) co_return;  // a chunk of no bytes would end the answer
     const auto limit = stream_.limit(limits_.write_time);
     const asio::const_buffer buffer = asio::buffer(events);
     if (is_chunked()) {

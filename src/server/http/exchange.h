@@ -26,7 +26,7 @@ class Exchange {
   virtual Awaitable<void> respond(HttpResponse response) = 0;
   // The head of a stream of server-sent events.
   virtual Awaitable<void> begin_events() = 0;
-  // `events`: one or more of them, whole.
+  // `events`: any number of them, whole.
   virtual Awaitable<void> write_events(std::string events) = 0;
   virtual Awaitable<void> end_events() = 0;
   // `gone` is called once if the client closes the connection, until unwatch().
