@@ -123,8 +123,9 @@ bool Engine::wait_for_work(std::stop_token stop) {
 void Engine::step() {
   drain();
   const std::size_t num_answering = scheduler_.num_answering();
-  const SchedulerOutput& work =
-      num_answering > 0 ? scheduler_.schedule(chunk_budget_.tokens(num_answering)) : scheduler_.schedule();
+  const SchedulerOutput& work = num_answering > 0
+                                    ? scheduler_.schedule(chunk_budget_.tokens(num_answering, scheduler_.num_prompts()))
+                                    : scheduler_.schedule();
   runner_.run(work, observer_);
   const auto results = runner_.sample(work);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - work.began;

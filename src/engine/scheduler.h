@@ -58,6 +58,8 @@ class Scheduler {
   // Takes a sequence out and gives its blocks back; null when there is none with this id.
   std::unique_ptr<Sequence> remove(RequestId id);
 
+  // All others, those in the background left out.
+  std::size_t num_prompts() const { return num_running() + num_waiting() - num_answering() - num_background(); }
   std::size_t num_background() const;
   // The oldest one in the background that waits.
   std::optional<RequestId> oldest_background() const;
