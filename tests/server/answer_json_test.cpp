@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/chat_model.h"
+#include "support/reference_data.h"
 #include "tools/open_model.h"
 
 namespace vitrine::server {
@@ -16,18 +17,20 @@ class AnswerJson : public ::testing::Test {
   std::unique_ptr<tokenizer::Tokenizer> tokenizer_ = tools::open_tokenizer(files_.path()).value_or_throw();
 };
 
-TEST_F(AnswerJson, EachScoreHasTokenLogprobBytesAndAListOfOthers) {
+TEST_F(AnswerJson, EachScoreHasTokenLogprobBytesAndAListOfOthers_bug028) {
   const Json json = chat_logprobs({{.id = 'a', .logprob = -0.5F, .top = {}}}, *tokenizer_);
   const Json& entry = json["content"][0];
   EXPECT_EQ(entry["token"], "a");
   EXPECT_EQ(entry["logprob"], -0.5F);
   EXPECT_EQ(entry["bytes"], Json::array({97}));
   EXPECT_EQ(entry["top_logprobs"], Json::array());
+  testing::count_cases("bugs", 1);
 }
 
-TEST_F(AnswerJson, ASpecialTokenIsShownByItsName) {
+TEST_F(AnswerJson, ASpecialTokenIsShownByItsName_bug030) {
   const TokenScore score{.id = 'a', .logprob = -1.0F, .top = {{testing::ChatModel::kEndId, -2.0F}}};
   EXPECT_EQ(chat_logprobs({score}, *tokenizer_)["content"][0]["top_logprobs"][0]["token"], "<|im_end|>");
+  testing::count_cases("bugs", 1);
 }
 
 TEST_F(AnswerJson, HalfACharacterIsShownAsReplacementButItsBytesAreTrue) {

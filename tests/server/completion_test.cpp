@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "server/server_fixture.h"
+#include "support/reference_data.h"
 
 namespace vitrine::server {
 namespace {
@@ -93,7 +94,7 @@ TEST_F(Completion, AStreamBeginsWithTheRoleAndNoDeltaLacksItsContent) {
   EXPECT_EQ(last["usage"]["completion_tokens"], 24);
 }
 
-TEST_F(Completion, EachOfSeveralChoicesEndsOnce) {
+TEST_F(Completion, EachOfSeveralChoicesEndsOnce_bug066) {
   const auto events = chat({{"n", 3}, {"stream", true}, {"temperature", 1}, {"seed", 5}}).events();
   std::map<int, int> ends;
   std::map<int, std::string> texts;
@@ -112,9 +113,10 @@ TEST_F(Completion, EachOfSeveralChoicesEndsOnce) {
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(whole["choices"][i]["message"]["content"], texts[i]);
   EXPECT_EQ(whole["usage"]["completion_tokens"], 72);
+  testing::count_cases("bugs", 1);
 }
 
-TEST_F(Completion, UsageCountsWhatWasCachedAlikeWithAndWithoutStreaming) {
+TEST_F(Completion, UsageCountsWhatWasCachedAlikeWithAndWithoutStreaming_bug060) {
   const std::string content(200, 'x');
   const Json first = chat({}, content).json()["usage"];
   const Json second = chat({}, content).json()["usage"];
@@ -123,14 +125,16 @@ TEST_F(Completion, UsageCountsWhatWasCachedAlikeWithAndWithoutStreaming) {
   EXPECT_EQ(first["prompt_tokens"], second["prompt_tokens"]);
   const auto events = chat({{"stream", true}, {"stream_options", {{"include_usage", true}}}}, content).events();
   EXPECT_EQ(Json::parse(events[events.size() - 2])["usage"], second);
+  testing::count_cases("bugs", 1);
 }
 
-TEST_F(Completion, AsManyTokensAsAskedFor) {
+TEST_F(Completion, AsManyTokensAsAskedFor_bug058) {
   for (const int wanted : {0, 1, 2, 3}) {
     const Json answer = complete({{"prompt", "hello"}, {"max_tokens", wanted}, {"ignore_eos", true}}).json();
     EXPECT_EQ(answer["usage"]["completion_tokens"], wanted);
     EXPECT_EQ(answer["choices"][0]["finish_reason"], "length");
   }
+  testing::count_cases("bugs", 1);
 }
 
 TEST_F(Completion, EchoPutsThePromptFirst) {
@@ -311,7 +315,11 @@ TEST(Crowd, AThousandStreamsAllEndAndCostLittleEach) {
       text += Json::parse(events[j])["choices"][0]["text"];
     EXPECT_EQ(texts.emplace(i % 10, text).first->second, text) << i;
   }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep much memory of their own
   EXPECT_LT(resident_bytes() - std::min(before, resident_bytes()), kStreams * (std::size_t{64} << 10U));
+#else
+  static_cast<void>(before);
+#endif
 }
 
 TEST_F(Completion, StoppingLetsAnswersEnd) {

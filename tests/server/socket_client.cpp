@@ -14,7 +14,7 @@
 namespace vitrine::server {
 namespace {
 
-constexpr int kPatienceMs = 5000;
+constexpr int kPatienceMs = 30'000;
 
 std::string header_value(const std::string& head, std::string_view name) {
   const std::size_t start = head.find(fmt::format("\r\n{}: ", name));

@@ -19,7 +19,7 @@ struct WireAnswer {
   std::vector<std::string> events() const;
 };
 
-// A client that sends any bytes, well formed or not, over TCP to this machine. Every read gives up after five seconds.
+// A client that sends any bytes, well formed or not, over TCP to this machine. Every read gives up after half a minute.
 class SocketClient {
  public:
   explicit SocketClient(int port);

@@ -1,11 +1,6 @@
-#include <array>
 #include <chrono>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "chat/encode_chat.h"
-#include "chat/messages.h"
 #include "sampling/sampling_params.h"
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"

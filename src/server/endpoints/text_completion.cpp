@@ -1,8 +1,5 @@
-#include <algorithm>
 #include <chrono>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "sampling/sampling_params.h"
 #include "server/api_error.h"
