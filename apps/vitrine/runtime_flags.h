@@ -16,7 +16,10 @@ struct RuntimeFlags {
   std::string kv_memory;          // "4GiB"; empty: max_sequences of context_length tokens, or what memory holds of them
   std::size_t max_sequences = 1;  // that run at once
   std::size_t max_chunk_tokens = 512;
-  bool reference = false;  // everything in plain float32
+  std::size_t target_gap_ms = 0;  // between two tokens of an answer, beside long prompts; 0: engine's choice
+  bool no_prefix_cache = false;
+  bool settle_answers = false;  // see engine::EngineConfig
+  bool reference = false;       // everything in plain float32
   bool no_repack_cache = false;
 };
 void add_runtime_flags(const Parser& parser, RuntimeFlags& flags);

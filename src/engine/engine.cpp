@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/checked.h"
@@ -30,6 +31,13 @@ base::Result<std::size_t> count_blocks(const EngineConfig& config, std::size_t b
                                        *config.kv_memory_bytes, kvcache::kBlockTokens, block_bytes));
 }
 
+// The last event of a request that ends without a token.
+TokenEvent end_event(FinishReason reason) {
+  TokenEvent event;
+  event.finish_reason = reason;
+  return event;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Engine>> Engine::create(const models::Model& model, EngineConfig config,
@@ -52,6 +60,7 @@ Engine::Engine(const models::Model& model, EngineConfig config, kvcache::KvCache
       ledger_(ledger),
       cache_(std::move(cache)),
       scheduler_({config_.max_sequences, config_.max_chunk_tokens}, cache_.num_blocks()),
+      chunk_budget_(config_.max_chunk_tokens, config_.target_gap_s),
       runner_(model, cache_, {config_.max_chunk_tokens + config_.max_sequences, config_.max_sequences}) {
   using enum base::MemoryKind;
   ledger_.add(kKv, cache_.size_bytes());
@@ -113,9 +122,14 @@ bool Engine::wait_for_work(std::stop_token stop) {
 
 void Engine::step() {
   drain();
-  const SchedulerOutput& work = scheduler_.schedule();
+  const std::size_t num_answering = scheduler_.num_answering();
+  const SchedulerOutput& work = num_answering > 0
+                                    ? scheduler_.schedule(chunk_budget_.tokens(num_answering, scheduler_.num_prompts()))
+                                    : scheduler_.schedule();
   runner_.run(work, observer_);
   const auto results = runner_.sample(work);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - work.began;
+  chunk_budget_.observe(work.num_answering, work.num_prompt_rows, took.count());
   scheduler_.update();
   publish(work, results);
 }
@@ -132,9 +146,7 @@ void Engine::drain() {
     scheduler_.add(std::move(sequence));
   }
   for (const RequestId id : aborted) {
-    TokenEvent event;
-    event.finish_reason = FinishReason::kAbort;
-    finish(id, std::move(event));
+    finish(id, end_event(FinishReason::kAbort));
   }
 }
 
@@ -151,9 +163,7 @@ void Engine::publish(const SchedulerOutput& work, std::span<const SampleResult> 
     publish_token(result);
   }
   for (const RequestId id : without_answer) {
-    TokenEvent event;
-    event.finish_reason = FinishReason::kLength;
-    finish(id, std::move(event));
+    finish(id, end_event(FinishReason::kLength));
   }
   note_memory();
 }
@@ -184,7 +194,29 @@ void Engine::finish(RequestId id, TokenEvent event) {
     const std::scoped_lock lock(inbox_mutex_);
     --num_unfinished_;
   }
+  const bool is_whole = event.finish_reason == FinishReason::kStop || event.finish_reason == FinishReason::kLength;
   sequence->send(std::move(event));
+  if (is_whole && config_.settle_answers) settle(*sequence);
+}
+
+void Engine::settle(const Sequence& sequence) {
+  const bool has_answer = sequence.completion_tokens() > 0;
+  if (!config_.prefix_cache || !has_answer || sequence.num_tokens() >= max_total_tokens()) return;
+  // Under load they never come to run: the newest are the ones whose next turn is near.
+  if (scheduler_.num_background() >= config_.max_sequences) {
+    if (const auto oldest = scheduler_.oldest_background()) finish(*oldest, end_event(FinishReason::kAbort));
+  }
+  Sequence::Setup setup;
+  setup.request.prompt.assign(sequence.tokens().begin(), sequence.tokens().end());
+  setup.request.cache_salt = sequence.request().cache_salt;
+  setup.request.max_tokens = 0;
+  setup.request.background = true;
+  setup.prefix_digests = prefix_digests(setup.request);
+  setup.max_total_tokens = max_total_tokens();
+  const std::scoped_lock lock(inbox_mutex_);
+  setup.id = static_cast<RequestId>(next_id_++);
+  ++num_unfinished_;
+  scheduler_.add(std::make_unique<Sequence>(std::move(setup)));
 }
 
 void Engine::note_memory() {

@@ -11,6 +11,7 @@
 
 #include "base/memory_ledger.h"
 #include "base/result.h"
+#include "engine/chunk_budget.h"
 #include "engine/model_runner.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
@@ -26,7 +27,13 @@ struct EngineConfig {
   std::optional<std::size_t> kv_memory_bytes = {};  // absent: one sequence of context_length tokens
   std::size_t max_sequences = 1;                    // that run at once
   std::size_t max_chunk_tokens = 512;               // most prompt rows of one step
+  // The gap between two tokens of an answer, in seconds, up to which long prompts may stretch it; 0: to about twice
+  // what it is without them.
+  double target_gap_s = 0.0;
   bool prefix_cache = true;
+  // A finished answer is read again as part of a prompt while nothing else is to be done, so that a conversation's next
+  // turn finds all of it in the prefix cache: rows that were generated are never shared, their bits differ.
+  bool settle_answers = false;
   // All but the tokens on which the bits of keys and values depend: model file, adapter, numeric paths, instruction
   // set.
   std::string prefix_seed = {};
@@ -90,6 +97,7 @@ class Engine {
   void publish(const SchedulerOutput& work, std::span<const SampleResult> results);
   void publish_token(const SampleResult& result);
   void finish(RequestId id, TokenEvent event);
+  void settle(const Sequence& sequence);
   void note_memory();
 
   const models::Model& model_;
@@ -97,6 +105,7 @@ class Engine {
   base::MemoryLedger& ledger_;
   kvcache::KvCache cache_;
   Scheduler scheduler_;
+  ChunkBudget chunk_budget_;
   ModelRunner runner_;
   models::ForwardObserver* observer_ = nullptr;
   std::size_t num_steps_ = 0;

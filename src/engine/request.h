@@ -30,7 +30,8 @@ struct Request {
   // Only requests with the same salt share cached prefixes. Set from the tenant by the server, never by the client
   // alone.
   std::string cache_salt;
-  int priority = 0;  // higher runs first; equal ones run in the order of their arrival
+  int priority = 0;         // higher runs first; equal ones run in the order of their arrival
+  bool background = false;  // computed only in steps for which no other request has anything
 };
 
 enum class FinishReason {

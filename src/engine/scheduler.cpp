@@ -11,16 +11,47 @@ void Scheduler::add(std::unique_ptr<Sequence> sequence) {
   waiting_.emplace(key, std::move(sequence));
 }
 
-const SchedulerOutput& Scheduler::schedule() {
+std::size_t Scheduler::num_answering() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(running_, [](const auto& item) { return item.second->next_is_generated(); }));
+}
+
+const SchedulerOutput& Scheduler::schedule(std::size_t max_beside_answers) {
   output_.began = std::chrono::steady_clock::now();
   output_.rows.clear();
   output_.num_preempted = 0;
+  output_.num_prompt_rows = 0;
+  if (has_foreground()) suspend_background();
   make_room_for_running();
-  const std::size_t chunk_left = schedule_running();
-  schedule_waiting(chunk_left);
+  output_.num_answering = num_answering();
+  const std::size_t limit = output_.num_answering > 0 ? max_beside_answers : config_.max_chunk_tokens;
+  schedule_waiting(schedule_running(std::min(limit, config_.max_chunk_tokens)));
   std::ranges::stable_partition(output_.rows,
                                 [](const ScheduledRows& rows) { return rows.sequence->next_is_generated(); });
   return output_;
+}
+
+bool Scheduler::has_foreground() const {
+  const auto leads = [](const Queue& queue) { return !queue.empty() && !queue.begin()->first.background; };
+  return leads(running_) || leads(waiting_);
+}
+
+// What they have computed stays cached, so beginning again costs them a block at most.
+void Scheduler::suspend_background() {
+  while (!running_.empty() && std::prev(running_.end())->first.background)
+    suspend(std::prev(running_.end()));
+}
+
+std::size_t Scheduler::num_background() const {
+  const auto count = [](const Queue& queue) {
+    return std::ranges::count_if(queue, [](const auto& item) { return item.first.background; });
+  };
+  return static_cast<std::size_t>(count(running_) + count(waiting_));
+}
+
+std::optional<RequestId> Scheduler::oldest_background() const {
+  const auto oldest = std::ranges::find_if(waiting_, [](const auto& item) { return item.first.background; });
+  return oldest == waiting_.end() ? std::nullopt : std::optional(oldest->first.id);
 }
 
 void Scheduler::make_room_for_running() {
@@ -40,23 +71,25 @@ bool Scheduler::make_room(Sequence& sequence) {
 }
 
 void Scheduler::preempt_last() {
-  const auto last = std::prev(running_.end());
-  Sequence& sequence = *last->second;
-  blocks_.release(sequence.table);
-  sequence.restart();
-  waiting_.insert(running_.extract(last));
+  suspend(std::prev(running_.end()));
   ++output_.num_preempted;
 }
 
+void Scheduler::suspend(Queue::iterator place) {
+  blocks_.release(place->second->table);
+  place->second->restart();
+  waiting_.insert(running_.extract(place));
+}
+
 // Returns how much of the chunk is left.
-std::size_t Scheduler::schedule_running() {
-  std::size_t chunk_left = config_.max_chunk_tokens;
+std::size_t Scheduler::schedule_running(std::size_t chunk_left) {
   for (const auto& [key, sequence] : running_) {
     // One generated row each stands outside the chunk: a long prompt beside it must not stop an answer.
     const std::size_t own = sequence->next_is_generated() ? 1 : 0;
     const std::size_t num_rows = std::min(sequence->num_pending(), own + chunk_left);
     if (num_rows == 0) continue;
     chunk_left -= num_rows - own;
+    output_.num_prompt_rows += num_rows - own;
     output_.rows.push_back({sequence.get(), num_rows, false});
   }
   return chunk_left;
@@ -65,10 +98,12 @@ std::size_t Scheduler::schedule_running() {
 void Scheduler::schedule_waiting(std::size_t chunk_left) {
   while (chunk_left > 0 && !waiting_.empty() && running_.size() < config_.max_sequences) {
     Sequence& sequence = *waiting_.begin()->second;
+    if (sequence.request().background && !running_.empty() && !running_.begin()->first.background) return;
     if (!admit(sequence)) return;
     running_.insert(waiting_.extract(waiting_.begin()));
     const std::size_t num_rows = std::min(sequence.num_pending(), chunk_left);
     chunk_left -= num_rows;
+    output_.num_prompt_rows += num_rows;
     output_.rows.push_back({&sequence, num_rows, true});
   }
 }

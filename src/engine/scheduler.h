@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@ struct SchedulerOutput {
   std::chrono::steady_clock::time_point began;
   std::vector<ScheduledRows> rows;
   std::size_t num_preempted = 0;
+  std::size_t num_answering = 0;    // sequences with a generated row in it
+  std::size_t num_prompt_rows = 0;  // rows besides
 };
 
 struct SchedulerConfig {
@@ -38,18 +41,28 @@ struct SchedulerConfig {
 // Owns every sequence and decides which positions each step computes. A sequence runs only once the cache has room for
 // all tokens it has and one more; when a running one then needs a block and none is left, the last in order is
 // preempted: it gives its blocks up, waits, and computes them again, generated positions as generated rows. So the
-// first in order always finishes. Waiting ones are not overtaken. No model, no tensors; owned by the engine thread.
+// first in order always finishes. Waiting ones are not overtaken. Those in the background give way to all others at
+// once. No model, no tensors; owned by the engine thread.
 class Scheduler {
  public:
   Scheduler(SchedulerConfig config, std::size_t num_blocks) : config_(config), blocks_(num_blocks) {}
 
   void add(std::unique_ptr<Sequence> sequence);
-  // Valid until the next call. The caller computes the rows, then calls update().
-  const SchedulerOutput& schedule();
+  // Valid until the next call. The caller computes the rows, then calls update(). A step that holds generated rows has
+  // at most `max_beside_answers` rows besides, others max_chunk_tokens.
+  const SchedulerOutput& schedule(std::size_t max_beside_answers = std::numeric_limits<std::size_t>::max());
+  // Running sequences whose next row is a generated one.
+  std::size_t num_answering() const;
   // The scheduled rows were computed: counts them and publishes full prompt blocks.
   void update();
   // Takes a sequence out and gives its blocks back; null when there is none with this id.
   std::unique_ptr<Sequence> remove(RequestId id);
+
+  // All others, those in the background left out.
+  std::size_t num_prompts() const { return num_running() + num_waiting() - num_answering() - num_background(); }
+  std::size_t num_background() const;
+  // The oldest one in the background that waits.
+  std::optional<RequestId> oldest_background() const;
 
   bool empty() const { return waiting_.empty() && running_.empty(); }
   std::size_t num_waiting() const { return waiting_.size(); }
@@ -62,10 +75,13 @@ class Scheduler {
  private:
   using Queue = std::map<QueueKey, std::unique_ptr<Sequence>>;
 
+  bool has_foreground() const;
+  void suspend_background();
   void make_room_for_running();
   bool make_room(Sequence& sequence);
   void preempt_last();
-  std::size_t schedule_running();
+  void suspend(Queue::iterator place);
+  std::size_t schedule_running(std::size_t chunk_left);
   void schedule_waiting(std::size_t chunk_left);
   bool admit(Sequence& sequence);
   static std::unique_ptr<Sequence> take(Queue& queue, RequestId id);

@@ -12,12 +12,15 @@
 
 namespace vitrine::engine {
 
-// The order in which requests are served: by priority, then by arrival. The first one is never preempted.
+// The order in which requests are served: those in the background last, by priority, then by arrival. The first one is
+// never preempted, unless it is in the background.
 struct QueueKey {
+  bool background = false;
   int priority = 0;
   RequestId id{};
 
   friend bool operator<(const QueueKey& a, const QueueKey& b) {
+    if (a.background != b.background) return b.background;
     return a.priority != b.priority ? a.priority > b.priority : a.id < b.id;
   }
 };
@@ -40,7 +43,7 @@ class Sequence {
 
   const Request& request() const { return setup_.request; }
   RequestId id() const { return setup_.id; }
-  QueueKey key() const { return {request().priority, id()}; }
+  QueueKey key() const { return {request().background, request().priority, id()}; }
   kvcache::PrefixView prefix() const { return {request().prompt, setup_.prefix_digests}; }
 
   std::span<const TokenId> tokens() const { return tokens_; }  // prompt, then what was generated

@@ -26,6 +26,10 @@ ApiException unauthorized(std::string message) {
                        .headers = {{"www-authenticate", "Bearer"}}});
 }
 
+bool is_reading(const HttpRequest& request) {
+  return request.method == "GET" || request.method == "HEAD";
+}
+
 bool same_letters(std::string_view a, std::string_view lower_b) {
   return std::ranges::equal(a, lower_b,
                             [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x + ('a' - 'A') : x) == y; });
@@ -65,7 +69,7 @@ std::optional<store::KeyGrant> Access::admit(const HttpRequest& request, Scope s
                         .message = "the API keys can't be read; the server's log says why",
                         .code = "storage_unavailable"});
   }
-  if (scope == Scope::kUser && !is_closed_) return std::nullopt;
+  if (!is_closed_ && (scope == Scope::kUser || is_reading(request))) return std::nullopt;
   store::KeyGrant grant = check(request);
   if (scope == Scope::kAdmin && grant.role != store::KeyRole::kAdmin)
     throw ApiException({.status = 403, .message = "this needs the API key of an admin", .code = "admin_key_needed"});

@@ -11,8 +11,8 @@
 
 namespace vitrine::server {
 
-// Decides who may use a route, by the route's scope and the API key in the head of the request. Used on the thread of
-// the sockets.
+// Decides who may use a route, by the route's scope and the API key in the head of the request. Until there is a key
+// all may be used by everyone, but for what an admin changes. Used on the thread of the sockets.
 class Access {
  public:
   // `keys` may be null: then there are none, and never will be. Throws base::Exception.

@@ -50,7 +50,7 @@ HttpResponse ApiError::response() const {
   return {.status = status, .headers = headers, .body = json() + "\n"};
 }
 
-ApiException bad_field(std::string param, std::string message, std::string code) {
+ApiException bad_field(const std::string& param, const std::string& message, std::string code) {
   return ApiException({.status = 400, .message = param + ": " + message, .param = param, .code = std::move(code)});
 }
 

@@ -35,6 +35,6 @@ class ApiException : public std::runtime_error {
 };
 
 // A 400 that names its field.
-ApiException bad_field(std::string param, std::string message, std::string code = "invalid_value");
+ApiException bad_field(const std::string& param, const std::string& message, std::string code = "invalid_value");
 
 }  // namespace vitrine::server

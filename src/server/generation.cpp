@@ -81,7 +81,7 @@ void Generation::add(engine::Request request, bool is_same_prompt) {
     throw ApiException(
         {.message = refusal->message, .param = std::string(refusal->param), .code = std::string(refusal->code)});
   const std::size_t index = choices_.size();
-  if (!is_same_prompt) usage_.prompt_tokens += request.prompt.size();
+  if (!is_same_prompt) report_.usage.prompt_tokens += request.prompt.size();
   choices_.push_back({.text = chat::AnswerText(model_.tokenizer, *std::move(stops)), .counts_prompt = !is_same_prompt});
   const auto id =
       engine.submit(std::move(request), [inbox = inbox_, index](const TokenEvent& event) { inbox->put(index, event); });
@@ -106,8 +106,9 @@ Awaitable<std::vector<ChoiceDelta>> Generation::wait(std::chrono::milliseconds p
 std::vector<ChoiceDelta> Generation::take() {
   std::vector<ChoiceDelta> news;
   for (const Inbox::Item& item : inbox_->take()) {
-    if (item.choice == 0 && item.event.token)
-      token_times_s_.push_back(std::chrono::duration<double>(item.came - began_).count());
+    if (choices_[item.choice].has_ended) continue;  // by a stop string; what the engine still made is not asked for
+    report_.total_s = std::chrono::duration<double>(item.came - began_).count();
+    if (item.choice == 0 && item.event.token) report_.token_times_s.push_back(report_.total_s);
     take_event(item.choice, item.event, news);
   }
   return news;
@@ -115,9 +116,8 @@ std::vector<ChoiceDelta> Generation::take() {
 
 void Generation::take_event(std::size_t index, const TokenEvent& event, std::vector<ChoiceDelta>& news) {
   Choice& choice = choices_[index];
-  if (choice.has_ended) return;  // by a stop string; what the engine still made is not asked for
   count(choice, event);
-  if (index == 0) first_timings_ = event.timings;
+  if (index == 0) report_.timings = event.timings;
   ChoiceDelta delta{.choice = index, .error = event.error};
   const bool is_end_token = event.finish_reason == FinishReason::kStop;
   if (event.token && !is_end_token) {
@@ -129,6 +129,7 @@ void Generation::take_event(std::size_t index, const TokenEvent& event, std::vec
   if (delta.finish_reason) {
     choice.has_ended = true;
     --num_running_;
+    report_.finish_reasons.push_back(*delta.finish_reason);
     if (!event.finish_reason) model_.engine->engine().abort(*choice.id);
   }
   if (delta.text.empty() && !delta.finish_reason) return;
@@ -137,14 +138,10 @@ void Generation::take_event(std::size_t index, const TokenEvent& event, std::vec
 }
 
 void Generation::count(Choice& choice, const TokenEvent& event) {
-  usage_.completion_tokens += event.completion_tokens - choice.completion_tokens;
+  report_.usage.completion_tokens += event.completion_tokens - choice.completion_tokens;
   choice.completion_tokens = event.completion_tokens;
   if (!std::exchange(choice.counts_prompt, false)) return;
-  usage_.cached_tokens += event.cached_tokens;
-}
-
-AnswerTimings Generation::timings(double prepare_s) const {
-  return {prepare_s, first_timings_, trace::summarise_latency(0.0, token_times_s_)};
+  report_.usage.cached_tokens += event.cached_tokens;
 }
 
 }  // namespace vitrine::server

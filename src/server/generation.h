@@ -15,7 +15,6 @@
 #include "engine/request.h"
 #include "server/awaitable.h"
 #include "server/served_model.h"
-#include "trace/latency.h"
 
 namespace vitrine::server {
 
@@ -42,11 +41,13 @@ struct Usage {
   std::size_t cached_tokens = 0;  // of the prompt
 };
 
-// What a client may know about the time its answer took, in seconds. The engine's parts are those of the first choice.
-struct AnswerTimings {
-  double prepare_s = 0.0;  // template and tokenizer
-  engine::RequestTimings engine;
-  trace::LatencySummary latency;  // from the moment at which the request was submitted
+// How a request went. Times are in seconds; those of the engine and the tokens are the first choice's.
+struct GenerationReport {
+  Usage usage;
+  engine::RequestTimings timings;
+  std::vector<double> token_times_s;  // when each token came, from the moment at which the request was submitted
+  double total_s = 0.0;               // to the last token of all choices
+  std::vector<engine::FinishReason> finish_reasons;  // of each choice that has ended, in the order of their ends
 };
 
 // The choices of one request on their way through the engine: token events come in on the engine thread, text goes out
@@ -69,8 +70,8 @@ class Generation {
   // Ends every choice with kAbort within one step. Any thread.
   void abort();
 
-  const Usage& usage() const { return usage_; }
-  AnswerTimings timings(double prepare_s) const;
+  // Of what was taken so far.
+  const GenerationReport& report() const { return report_; }
 
  private:
   class Inbox;
@@ -91,11 +92,9 @@ class Generation {
   std::vector<std::string> stops_;
   std::vector<Choice> choices_;
   std::size_t num_running_ = 0;
-  Usage usage_;
-  engine::RequestTimings first_timings_;
+  GenerationReport report_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  std::vector<double> token_times_s_;  // of the first choice
-  std::shared_ptr<Inbox> inbox_;       // shared with callbacks that the engine may still hold when this dies
+  std::shared_ptr<Inbox> inbox_;  // shared with callbacks that the engine may still hold when this dies
 };
 
 }  // namespace vitrine::server

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::array kRoutes = std::to_array<Route>({
     {"GET", "/health", Scope::kPublic, answer_health},
+    {"GET", "/metrics", Scope::kAdmin, answer_metrics},
     {"GET", "/v1/models", Scope::kUser, answer_models},
     {"POST", "/v1/chat/completions", Scope::kUser, answer_chat_completion},
     {"POST", "/v1/completions", Scope::kUser, answer_text_completion},

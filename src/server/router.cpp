@@ -117,32 +117,33 @@ class Router::Entry {
 
 void Router::cut_dead_keys() {
   for (const OpenExchange& open : open_) {
-    if (open.grant && !open.exchange->is_cut() && !access_.holds(*open.grant)) open.exchange->cut();
+    const auto& grant = open.admission.grant;
+    if (grant && !open.exchange->is_cut() && !access_.holds(*grant)) open.exchange->cut();
   }
 }
 
-Router::Admission Router::admit(const HttpRequest& head) {
+void Router::admit(const HttpRequest& head, Admission& admission) {
   check_host(head, service_.options());
-  const Route& route = find_route(head.method, head.path);
-  Admission admission{&route, access_.admit(head, route.scope)};
+  admission.route = &find_route(head.method, head.path);
+  admission.grant = access_.admit(head, admission.route->scope);
   check_content_type(head);
-  return admission;
 }
 
 // A body may take long to arrive, and a key be revoked meanwhile: dispatch() asks again.
 std::optional<HttpResponse> Router::refuse_head(const HttpRequest& head) {
+  Admission admission;
   try {
-    admit(head);
+    admit(head, admission);
   } catch (const ApiException& exception) {
+    service_.metrics().count_response(admission.path(), exception.error().status);
     return exception.error().response();
   }
   return std::nullopt;
 }
 
 Awaitable<void> Router::dispatch(OpenExchange& open) {
-  Admission admission = admit(open.exchange->request());
-  open.grant = std::move(admission.grant);
-  co_await admission.route->handle(*open.exchange, service_);
+  admit(open.exchange->request(), open.admission);
+  co_await open.admission.route->handle(*open.exchange, service_);
 }
 
 Awaitable<void> Router::handle(Exchange& exchange) {
@@ -158,6 +159,8 @@ Awaitable<void> Router::handle(Exchange& exchange) {
     fmt::print(stderr, "vitrine: request {}: {}\n", exchange.id(), exception.what());
     error = ApiError{.status = 500, .message = "the server failed on this request; its log says why"};
   }
+  service_.metrics().count_response(entry.open().admission.path(),
+                                    error && !exchange.has_begun() ? error->status : exchange.status());
   if (!error) co_return;
   if (!exchange.has_begun()) {
     co_await exchange.respond(error->response());

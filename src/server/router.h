@@ -30,19 +30,21 @@ class Router final : public ExchangeHandler {
   void cut_dead_keys();
 
  private:
+  // What was found of a request: its route, then who asks.
+  struct Admission {
+    const Route* route = nullptr;
+    std::optional<store::KeyGrant> grant = {};
+
+    std::string_view path() const { return route != nullptr ? route->path : "other"; }
+  };
   struct OpenExchange {
     Exchange* exchange;
-    std::optional<store::KeyGrant> grant = {};
+    Admission admission = {};
   };
   class Entry;
 
-  struct Admission {
-    const Route* route;
-    std::optional<store::KeyGrant> grant;
-  };
-
-  // Throws ApiException.
-  Admission admit(const HttpRequest& head);
+  // Throws ApiException; what was found until then stays.
+  void admit(const HttpRequest& head, Admission& admission);
   Awaitable<void> dispatch(OpenExchange& open);
 
   Service& service_;

@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <sys/resource.h>
+
 #include <csignal>
 #include <utility>
 
@@ -39,6 +41,14 @@ Access open_access(const ServerOptions& options) {
   return access;
 }
 
+// A connection takes a descriptor; the soft limit of most systems is made for programs that poll with select().
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 class Server::State {
@@ -60,6 +70,7 @@ class Server::State {
   std::size_t num_keys() const { return access_.num_live_keys(); }
 
   void run() {
+    raise_descriptor_limit();
     listener_.start();
     await_signal();
     if (options_.keys != nullptr) watch_keys();

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/http/exchange.h"
+#include "server/metrics.h"
 #include "server/served_model.h"
 
 namespace vitrine::server {
@@ -30,6 +31,8 @@ class Service {
   // Waits for what the workers do now; the rest is dropped.
   void join_workers();
 
+  Metrics& metrics() { return metrics_; }
+
   // Throws ApiException (404) with the names there are. An empty name means the one model, where there is but one.
   const ServedModel& find_model(const std::string& name) const;
   // Names of fields that nobody read: a warning each, or under `strict` an ApiException (400).
@@ -42,6 +45,7 @@ class Service {
   std::vector<ServedModel> models_;
   Options options_;
   bool is_faulty_ = false;
+  Metrics metrics_;
   asio::thread_pool workers_{1};
 };
 

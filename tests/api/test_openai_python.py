@@ -70,6 +70,8 @@ def test_text_completions(client):
                                        logprobs=2)
     assert [choice.index for choice in answer.choices] == [0, 1]
     assert len(answer.choices[0].logprobs.tokens) == 8
+    stream = client.completions.create(model=MODEL, prompt="Once upon a time", max_tokens=8, temperature=0, stream=True)
+    assert "".join(chunk.choices[0].text for chunk in stream) == answer.choices[0].text
     echoed = client.completions.create(model=MODEL, prompt="Once upon a time", max_tokens=8, temperature=0, echo=True)
     assert echoed.choices[0].text == "Once upon a time" + answer.choices[0].text
 

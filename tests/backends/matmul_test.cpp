@@ -1,4 +1,7 @@
+#include <immintrin.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -140,6 +143,53 @@ TEST_P(MatmulTest, ANotANumberReachesEveryResultOfItsRow) {
 INSTANTIATE_TEST_SUITE_P(All, MatmulTest, ::testing::ValuesIn(quantizable_types()),
                          [](const auto& test) { return std::string(tensor::dtype_info(test.param).name); });
 
+// What LDTILECFG reads (Intel SDM): here tile 0 is one row of sums, tile 1 one of inputs, tile 2 sixteen rows of
+// weights.
+struct TileConfig {
+  std::uint8_t palette = 1;
+  std::uint8_t start_row = 0;
+  std::array<std::uint8_t, 14> reserved{};
+  std::array<std::uint16_t, 16> row_bytes{64, 64, 64};
+  std::array<std::uint8_t, 16> rows{1, 1, 16};
+};
+static_assert(sizeof(TileConfig) == 64);
+
+// g++ 12 does not tell the compiler that the loads of the tile unit read memory: without this it might drop the stores.
+inline void finish_stores(const void* memory) {
+  __asm__ volatile("" : : "r"(memory) : "memory");
+}
+
+// The product of x [k] with a weight [16, k] of bf16 values by the tile unit itself: TDPBF16PS takes 32 inputs at a
+// time.
+[[gnu::target("amx-tile,amx-bf16")]] std::vector<float> tile_product(const testing::RandomWeight& weight,
+                                                                     const std::vector<float>& x) {
+  const auto* values = reinterpret_cast<const base::BFloat16*>(weight.bytes.data());
+  const std::size_t k = x.size();
+  std::vector<float> sums(16, 0.0F);
+  const TileConfig config;
+  finish_stores(&config);
+  _tile_loadconfig(&config);
+  finish_stores(sums.data());
+  _tile_loadd(0, sums.data(), 64);
+  for (std::size_t group = 0; group < k; group += 32) {
+    std::array<base::BFloat16, 32> inputs{};
+    std::array<base::BFloat16, 16 * 32> pairs{};  // row p holds inputs 2 p and 2 p + 1 of each output
+    for (std::size_t i = 0; i < 32; ++i) {
+      inputs[i] = base::to_bfloat16(x[group + i]);
+      for (std::size_t n = 0; n < 16; ++n)
+        pairs[i / 2 * 32 + 2 * n + i % 2] = values[n * k + group + i];
+    }
+    finish_stores(inputs.data());
+    finish_stores(pairs.data());
+    _tile_loadd(1, inputs.data(), 64);
+    _tile_loadd(2, pairs.data(), 64);
+    _tile_dpbf16ps(0, 1, 2);
+  }
+  _tile_stored(0, sums.data(), 64);
+  _tile_release();
+  return sums;
+}
+
 // The throughput path spelt out: bf16 operands, per 32 inputs one chain over the even and one over the odd, subnormals
 // flushed.
 TEST(ThroughputPath, IsTheTileUnitsOrderOfOperations) {
@@ -166,6 +216,12 @@ TEST(ThroughputPath, IsTheTileUnitsOrderOfOperations) {
   for (const Isa isa : supported_isas()) {
     CpuBackend backend = make_backend(isa, {NumericPath::kThroughput, NumericPath::kLatency});
     EXPECT_EQ(product(backend, weight.view, x, 1, ops::Role::kPrompt), wanted) << isa_name(isa);
+  }
+  if (choose_isa("amx")) {
+    testing::count_cases("tile unit", 1);
+    EXPECT_EQ(tile_product(weight, x), wanted);
+  } else {
+    testing::count_skipped("tile unit", 1, "this machine lacks AMX");
   }
 }
 

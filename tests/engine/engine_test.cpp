@@ -347,5 +347,71 @@ TEST(Generate, FailsWithTheReasonOfARefusal) {
   EXPECT_NE(answer.error().message.find("prompt"), std::string::npos);
 }
 
+// The next turn of a conversation: the prompt, the answer and what the user says then.
+Request next_turn(const Request& request, const Generation& answer) {
+  Request next = greedy_request(request.prompt, 10);
+  next.prompt.insert(next.prompt.end(), answer.token_ids.begin(), answer.token_ids.end());
+  for (const TokenId id : random_prompt(7, 99))
+    next.prompt.push_back(id);
+  next.cache_salt = request.cache_salt;
+  return next;
+}
+
+TEST(Settling, TheNextTurnFindsTheAnswerInTheCacheAndHasTheSameBits) {
+  TestEngine test({.settle_answers = true});
+  Request request = greedy_request(random_prompt(40, 1), 100);
+  request.ignore_eos = true;
+  const Generation first = test.answer_to(request);
+  ASSERT_EQ(first.token_ids.size(), 100U);
+  const Request next = next_turn(request, first);
+  const auto& second = test.answer_to(next);
+  EXPECT_EQ(second.last.cached_tokens, 128U) << "of 140, in whole blocks";
+  EXPECT_EQ(second.token_ids, reference_answer(next));
+}
+
+TEST(Settling, KeepsTenantsApart) {
+  TestEngine test({.settle_answers = true});
+  Request request = greedy_request(random_prompt(40, 1), 100);
+  request.cache_salt = "one";
+  const Generation first = test.answer_to(request);
+  Request next = next_turn(request, first);
+  next.cache_salt = "two";
+  EXPECT_EQ(test.answer_to(next).last.cached_tokens, 0U);
+}
+
+TEST(Settling, GivesWayToWhatIsAskedFor) {
+  TestEngine test({.max_sequences = 1, .max_chunk_tokens = 16, .settle_answers = true});
+  Request request = greedy_request(random_prompt(300, 1), 200);
+  request.ignore_eos = true;
+  const auto& first = test.submit(request);
+  while (!first.last.finish_reason)
+    test.step();
+  for (int i = 0; i < 3; ++i)
+    test.step();  // it is being settled
+  EXPECT_EQ(test.engine().stats().num_running, 1U);
+  const auto& other = test.submit(greedy_request(random_prompt(16, 2), 5));
+  test.step();
+  EXPECT_EQ(other.token_ids.size(), 1U) << "the step that follows is the newcomer's alone";
+  test.run();
+  EXPECT_EQ(test.engine().stats().num_preemptions, 0U);
+}
+
+TEST(Settling, IsBoundedUnderLoadAndEndsAtTheEndOfTheContext) {
+  TestEngine test({.context_length = 64, .max_sequences = 2, .settle_answers = true});
+  for (unsigned i = 0; i < 20; ++i) {
+    Request request = greedy_request(random_prompt(40, i), 1000);
+    request.ignore_eos = i % 2 == 0;  // goes on to the end of the context
+    test.submit(request);
+  }
+  std::size_t most = 0;
+  for (int i = 0; i < 2000 && test.engine().has_work(); ++i) {
+    test.step();
+    const EngineStats stats = test.engine().stats();
+    most = std::max(most, stats.num_waiting + stats.num_running);
+  }
+  EXPECT_FALSE(test.engine().has_work());
+  EXPECT_LE(most, 20U + 2U);
+}
+
 }  // namespace
 }  // namespace vitrine::engine

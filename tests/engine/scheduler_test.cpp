@@ -34,8 +34,8 @@ class Simulation {
   }
 
   // The rows of one step by request, after checks that must hold for every step.
-  std::map<RequestId, std::size_t> step() {
-    const SchedulerOutput& work = scheduler_.schedule();
+  std::map<RequestId, std::size_t> step(std::size_t max_beside_answers = 512) {
+    const SchedulerOutput& work = scheduler_.schedule(max_beside_answers);
     num_preempted_ += work.num_preempted;
     std::map<RequestId, std::size_t> rows_of;
     std::size_t num_chunk_rows = 0;
@@ -117,6 +117,18 @@ TEST(Scheduler, GivesEveryAnswerItsRowBesideALongPrompt) {
   const auto rows = simulation.step();
   EXPECT_EQ(rows.at(answer), 1);
   EXPECT_EQ(rows.at(prompt), 64);
+}
+
+TEST(Scheduler, AStepWithAnswersHoldsNoMorePromptRowsThanItIsTold) {
+  Simulation simulation({.max_sequences = 4, .max_chunk_tokens = 64}, 100);
+  const auto first = simulation.add(random_prompt(100, 1), 20);
+  EXPECT_EQ(simulation.step(10).at(first), 64) << "nobody waits for a token yet";
+  simulation.step(10);
+  const auto prompt = simulation.add(random_prompt(500, 2), 20);
+  const auto rows = simulation.step(10);
+  EXPECT_EQ(rows.at(first), 1);
+  EXPECT_EQ(rows.at(prompt), 10);
+  EXPECT_EQ(simulation.step(0), (std::map<RequestId, std::size_t>{{first, 1}}));
 }
 
 TEST(Scheduler, FillsAChunkWithSeveralPrompts) {

@@ -1,7 +1,11 @@
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <fstream>
 #include <future>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -69,6 +73,11 @@ TEST_F(Completion, AStreamHoldsTheTextOfTheWholeAnswer) {
   const WireAnswer streamed = chat({{"stream", true}});
   EXPECT_THAT(streamed.head, HasSubstr("Content-Type: text/event-stream"));
   EXPECT_EQ(joined(streamed), answer["choices"][0]["message"]["content"]);
+}
+
+TEST_F(Completion, AStreamedTextIsWholeAsWell) {
+  const std::string whole = complete({{"prompt", "hello"}}).json()["choices"][0]["text"];
+  EXPECT_EQ(joined(complete({{"prompt", "hello"}, {"stream", true}})), whole);
 }
 
 TEST_F(Completion, AStreamBeginsWithTheRoleAndNoDeltaLacksItsContent) {
@@ -264,6 +273,47 @@ TEST_F(Completion, ManyClientsThatLeaveAtAnyMomentLeaveNothingBehind) {
   EXPECT_EQ(chat({}).status, 200);
 }
 
+std::size_t resident_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("RssAnon:")) return std::stoul(line.substr(8)) * 1024;
+  }
+  return 0;
+}
+
+TEST(Crowd, AThousandStreamsAllEndAndCostLittleEach) {
+  constexpr std::size_t kStreams = 1000;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < 2 * kStreams + 100) GTEST_SKIP() << "no room for two thousand descriptors";
+  const TestServer server;
+  const std::size_t before = resident_bytes();
+  std::vector<std::unique_ptr<SocketClient>> clients;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    clients.push_back(std::make_unique<SocketClient>(server.port()));
+    const Json body = {{"prompt", fmt::format("stream {}", i % 10)},
+                       {"max_tokens", 8},
+                       {"temperature", 0},
+                       {"ignore_eos", true},
+                       {"stream", true}};
+    clients.back()->send(post("/v1/completions", body.dump()));
+  }
+  std::map<std::size_t, std::string> texts;
+  for (std::size_t i = 0; i < kStreams; ++i) {
+    const WireAnswer answer = clients[i]->receive();
+    const auto events = answer.events();
+    ASSERT_FALSE(events.empty()) << i << ": " << answer.head << answer.body;
+    ASSERT_EQ(events.back(), "[DONE]") << i;
+    std::string text;
+    for (std::size_t j = 0; j + 1 < events.size(); ++j)
+      text += Json::parse(events[j])["choices"][0]["text"];
+    EXPECT_EQ(texts.emplace(i % 10, text).first->second, text) << i;
+  }
+  EXPECT_LT(resident_bytes() - std::min(before, resident_bytes()), kStreams * (std::size_t{64} << 10U));
+}
+
 TEST_F(Completion, StoppingLetsAnswersEnd) {
   SocketClient client(server_.port());
   client.send(post("/v1/chat/completions", chat_body({{"stream", true}, {"max_tokens", 200}}).dump()));
@@ -296,6 +346,22 @@ TEST_F(Completion, TextAndTokensConvert) {
             "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n");
   EXPECT_EQ(ask("/tokenize", {{"messages", messages}}).json()["count"],
             chat({}, "hi").json()["usage"]["prompt_tokens"]);
+}
+
+TEST_F(Completion, MetricsCountWhatHappened) {
+  chat({{"stream", true}});
+  chat({{"n", 2}, {"temperature", 1}});
+  chat({{"model", "nope"}});
+  const WireAnswer answer = server::ask(server_.port(), get("/metrics"));
+  EXPECT_THAT(answer.head, HasSubstr("text/plain; version=0.0.4"));
+  for (const char* line : {"vllm:generation_tokens_total{model_name=\"tiny\"} 72\n",
+                           "vllm:time_to_first_token_seconds_count{model_name=\"tiny\"} 2\n",
+                           "vllm:inter_token_latency_seconds_count{model_name=\"tiny\"} 46\n",
+                           "vllm:request_success_total{finished_reason=\"length\",model_name=\"tiny\"} 3\n",
+                           "vllm:num_requests_running{model_name=\"tiny\"} 0\n",
+                           "vitrine_http_responses_total{path=\"/v1/chat/completions\",status=\"200\"} 2\n",
+                           "vitrine_http_responses_total{path=\"/v1/chat/completions\",status=\"404\"} 1\n"})
+    EXPECT_THAT(answer.body, HasSubstr(line));
 }
 
 TEST(Strict, UnknownFieldsAreRefused) {

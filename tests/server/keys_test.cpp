@@ -318,8 +318,9 @@ TEST_F(Keys, OtherMachinesNeedOneWhateverTheySay) {
 
 class Scopes : public Keys {
  protected:
-  unsigned status(Access& access, Scope scope, const std::string& key) {
+  static unsigned status(Access& access, Scope scope, const std::string& key, const char* method = "POST") {
     HttpRequest request;
+    request.method = method;
     if (!key.empty()) request.headers.emplace_back("Authorization", "Bearer " + key);
     try {
       access.admit(request, scope);
@@ -333,10 +334,13 @@ class Scopes : public Keys {
 TEST_F(Scopes, AdminRoutesAreForAdminKeysAlone) {
   Access access(&store_);
   EXPECT_EQ(status(access, Scope::kAdmin, ""), 401U) << "not even on an open server";
+  EXPECT_EQ(status(access, Scope::kAdmin, "", "GET"), 200U) << "who may use all may see the counters";
   EXPECT_EQ(status(access, Scope::kUser, ""), 200U);
   const std::string user = store_.create("user", KeyRole::kUser).text;
   const std::string admin = store_.create("admin", KeyRole::kAdmin).text;
   EXPECT_EQ(status(access, Scope::kAdmin, user), 403U);
+  EXPECT_EQ(status(access, Scope::kAdmin, user, "GET"), 403U);
+  EXPECT_EQ(status(access, Scope::kAdmin, "", "GET"), 401U);
   EXPECT_EQ(status(access, Scope::kAdmin, admin), 200U);
   EXPECT_EQ(status(access, Scope::kUser, user), 200U);
   EXPECT_EQ(status(access, Scope::kUser, admin), 200U);

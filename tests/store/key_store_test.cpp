@@ -1,8 +1,10 @@
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -267,6 +269,32 @@ TEST_F(Keys, AReplacedDatabaseIsNoLongerTrusted) {
   EXPECT_THROW(ring.refresh(), base::Exception);
   fs::copy_file(file("moved"), file("keys.db"));
   EXPECT_THROW(ring.refresh(), base::Exception);
+}
+
+TEST_F(Keys, WhatDoesNotFitOnTheDiskWasNeverThere) {
+  KeyStore store(folder());
+  const NewKey key = store.create("laptop", KeyRole::kUser);
+  const pid_t child = ::fork();
+  if (child == 0) {  // no file may grow any more
+    int code = 0;
+    try {
+      KeyStore full(folder());
+      std::signal(SIGXFSZ, SIG_IGN);
+      const rlimit none{4096, 4096};
+      ::setrlimit(RLIMIT_FSIZE, &none);
+      full.create("another", KeyRole::kUser);
+    } catch (const base::Exception& exception) {
+      code = static_cast<int>(exception.error().kind);
+    }
+    ::_exit(code);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(base::ErrorKind::kIo));
+  EXPECT_EQ(store.list().size(), 1U);
+  KeyRing ring(store);
+  EXPECT_EQ(verdict(ring, key), KeyVerdict::kValid);
+  EXPECT_EQ(verdict(ring, store.create("fits again", KeyRole::kUser)), KeyVerdict::kValid);
 }
 
 TEST_F(Keys, ALockedDatabaseEndsInAnError) {

@@ -10,6 +10,7 @@
 #include "tools/bench/bandwidth.h"
 #include "tools/bench/model_bench.h"
 #include "tools/machine.h"
+#include "vitrine/bench_serve.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
@@ -272,16 +273,23 @@ class BenchCommand final : public Command {
   explicit BenchCommand(const Parser& parser)
       : model_parser_(parser.add_command("model", "Prefill and decode speed of a model")),
         machine_parser_(parser.add_command("machine", "What this machine has and how fast it reads memory")),
+        serve_parser_(parser.add_command("serve", "How an OpenAI-compatible endpoint does under load")),
         model_(model_parser_),
-        machine_(machine_parser_) {}
+        machine_(machine_parser_),
+        serve_(serve_parser_) {}
 
-  int run(Context& context) override { return model_parser_.was_given() ? model_.run(context) : machine_.run(context); }
+  int run(Context& context) override {
+    if (serve_parser_.was_given()) return serve_.run(context);
+    return model_parser_.was_given() ? model_.run(context) : machine_.run(context);
+  }
 
  private:
   Parser model_parser_;
   Parser machine_parser_;
+  Parser serve_parser_;
   BenchModel model_;
   BenchMachine machine_;
+  BenchServe serve_;
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ class ServeCommand final : public Command {
  public:
   explicit ServeCommand(const Parser& parser) {
     runtime_flags_.max_sequences = kMaxSequences;
+    runtime_flags_.settle_answers = true;
     parser.add("model", model_,
                fmt::format("A catalog name, a file or folder, or hf:ORG/REPO[:FILE] (default {})", kDefaultModel));
     parser.add("-m,--model,--model-path", model_, "The same as the positional");
@@ -49,6 +50,19 @@ class ServeCommand final : public Command {
         .add("--max-sequences,--max-num-seqs,--parallel", runtime_flags_.max_sequences,
              fmt::format("Answers that are made at once; others wait (default {})", kMaxSequences))
         .between(1, 4096)
+        .group("Running");
+    parser
+        .add(
+            "--itl-target", runtime_flags_.target_gap_ms,
+            "Milliseconds between two tokens of an answer up to which others' long prompts may slow it (default: twice "
+            "what it takes without them)")
+        .between(0, 60000)
+        .group("Running");
+    parser
+        .add_function(
+            "--prefix-cache", [this](const std::string& mode) { set_prefix_cache(mode); },
+            "exact (default): what prompts have in common is computed once, answers when they come back in a "
+            "prompt too; off")
         .group("Running");
   }
 
@@ -82,6 +96,12 @@ class ServeCommand final : public Command {
         .group("Serving");
     parser.add_switch("--strict", options_.strict, "Refuse fields that no endpoint knows, in place of a warning")
         .group("Serving");
+  }
+
+  void set_prefix_cache(const std::string& mode) {
+    if (mode != "exact" && mode != "off")
+      throw base::Exception(base::ErrorKind::kUsage, fmt::format("--prefix-cache {}: use exact or off", mode));
+    runtime_flags_.no_prefix_cache = mode == "off";
   }
 
   server::ServedModel served_model(const Runtime& runtime, const chat::ChatTemplate* chat_template) const {

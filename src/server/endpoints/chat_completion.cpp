@@ -84,7 +84,7 @@ Awaitable<void> answer_chat_completion(Exchange& exchange, Service& service) {
   auto work = [&exchange, &service] { return prepare(exchange.request().body, service); };
   const PreparedCompletion prepared = co_await run_on(service.workers(), std::move(work));
   ChatFormat format(prepared);
-  co_await answer_completion(exchange, prepared, format);
+  co_await answer_completion(exchange, service, prepared, format);
 }
 
 }  // namespace vitrine::server

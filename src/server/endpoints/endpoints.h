@@ -9,6 +9,7 @@ Awaitable<void> answer_chat_completion(Exchange& exchange, Service& service);
 Awaitable<void> answer_text_completion(Exchange& exchange, Service& service);
 Awaitable<void> answer_models(Exchange& exchange, Service& service);
 Awaitable<void> answer_health(Exchange& exchange, Service& service);
+Awaitable<void> answer_metrics(Exchange& exchange, Service& service);
 Awaitable<void> answer_tokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_detokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_apply_template(Exchange& exchange, Service& service);

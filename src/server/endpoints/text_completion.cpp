@@ -85,7 +85,7 @@ Awaitable<void> answer_text_completion(Exchange& exchange, Service& service) {
   auto work = [&exchange, &service] { return prepare(exchange.request().body, service); };
   const Prepared prepared = co_await run_on(service.workers(), std::move(work));
   TextFormat format(prepared.completion, prepared.echoes);
-  co_await answer_completion(exchange, prepared.completion, format);
+  co_await answer_completion(exchange, service, prepared.completion, format);
 }
 
 }  // namespace vitrine::server

@@ -101,7 +101,7 @@ class ConnectionExchange final : public Exchange {
         is_head_(message.method() == http::verb::head) {}
 
   Awaitable<void> respond(HttpResponse answer) override {
-    set_begun();
+    set_begun(answer.status);
     http::response<http::string_body> response = make_head<http::string_body>(answer.status, answer.content_type);
     for (const auto& [name, value] : answer.headers)
       response.insert(name, value);
@@ -117,7 +117,7 @@ class ConnectionExchange final : public Exchange {
   }
 
   Awaitable<void> begin_events() override {
-    set_begun();
+    set_begun(200);
     http::response<http::empty_body> response = make_head<http::empty_body>(200, "text/event-stream; charset=utf-8");
     response.set(http::field::cache_control, "no-cache");
     response.set("x-accel-buffering", "no");  // a proxy must not collect the events
@@ -128,6 +128,7 @@ class ConnectionExchange final : public Exchange {
   }
 
   Awaitable<void> write_events(std::string events) override {
+    if (events.empty()) co_return;  // a chunk of no bytes would end the answer
     const auto limit = stream_.limit(limits_.write_time);
     const asio::const_buffer buffer = asio::buffer(events);
     if (is_chunked()) {

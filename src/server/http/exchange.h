@@ -20,12 +20,14 @@ class Exchange {
   const HttpRequest& request() const { return request_; }
   const std::string& id() const { return id_; }  // in the header x-request-id of every answer
   // Whether the head of an answer is out: an error can no longer be a status.
-  bool has_begun() const { return has_begun_; }
+  bool has_begun() const { return status_ != 0; }
+  // The status that went out; 0 before that.
+  unsigned status() const { return status_; }
 
   virtual Awaitable<void> respond(HttpResponse response) = 0;
   // The head of a stream of server-sent events.
   virtual Awaitable<void> begin_events() = 0;
-  // `events`: one or more of them, whole.
+  // `events`: any number of them, whole.
   virtual Awaitable<void> write_events(std::string events) = 0;
   virtual Awaitable<void> end_events() = 0;
   // `gone` is called once if the client closes the connection or cut() is called, until unwatch().
@@ -38,13 +40,13 @@ class Exchange {
 
  protected:
   Exchange(HttpRequest request, std::string id) : request_(std::move(request)), id_(std::move(id)) {}
-  void set_begun() { has_begun_ = true; }
+  void set_begun(unsigned status) { status_ = status; }
   void set_cut() { is_cut_ = true; }
 
  private:
   HttpRequest request_;
   std::string id_;
-  bool has_begun_ = false;
+  unsigned status_ = 0;
   bool is_cut_ = false;
 };
 

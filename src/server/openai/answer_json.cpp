@@ -6,6 +6,7 @@
 
 #include "base/random_hex.h"
 #include "base/utf8.h"
+#include "trace/latency.h"
 
 namespace vitrine::server {
 namespace {
@@ -63,18 +64,19 @@ Json to_json(const Usage& usage) {
   return json;
 }
 
-Json to_json(const AnswerTimings& timings) {
+Json timings_json(const GenerationReport& report, double prepare_s) {
+  const trace::LatencySummary latency = trace::summarise_latency(0.0, report.token_times_s);
   Json json;
-  json["prepare_s"] = timings.prepare_s;
-  json["queue_s"] = timings.engine.queue_s;
-  json["prefill_s"] = timings.engine.prefill_s;
-  json["decode_s"] = timings.engine.decode_s;
-  json["sample_s"] = timings.engine.sample_s;
-  json["other_s"] = timings.engine.other_s;
-  json["ttft_s"] = seconds_or_null(timings.latency.ttft_s);
-  json["itl_p50_s"] = seconds_or_null(timings.latency.itl_p50_s);
-  json["itl_p99_s"] = seconds_or_null(timings.latency.itl_p99_s);
-  json["tpot_s"] = seconds_or_null(timings.latency.tpot_s);
+  json["prepare_s"] = prepare_s;
+  json["queue_s"] = report.timings.queue_s;
+  json["prefill_s"] = report.timings.prefill_s;
+  json["decode_s"] = report.timings.decode_s;
+  json["sample_s"] = report.timings.sample_s;
+  json["other_s"] = report.timings.other_s;
+  json["ttft_s"] = seconds_or_null(latency.ttft_s);
+  json["itl_p50_s"] = seconds_or_null(latency.itl_p50_s);
+  json["itl_p99_s"] = seconds_or_null(latency.itl_p99_s);
+  json["tpot_s"] = seconds_or_null(latency.tpot_s);
   return json;
 }
 

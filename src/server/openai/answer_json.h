@@ -23,7 +23,8 @@ AnswerHead make_answer_head(std::string_view id_prefix, std::string_view model);
 // {"id", "object", "created", "model"}.
 nlohmann::ordered_json to_json(const AnswerHead& head, std::string_view object);
 nlohmann::ordered_json to_json(const Usage& usage);
-nlohmann::ordered_json to_json(const AnswerTimings& timings);
+// The `timings` of an answer that took `prepare_s` seconds for its template and tokens.
+nlohmann::ordered_json timings_json(const GenerationReport& report, double prepare_s);
 // As the API spells it.
 std::string_view finish_reason_text(engine::FinishReason reason);
 

@@ -9,6 +9,7 @@ namespace vitrine::server {
 namespace {
 
 using engine::FinishReason;
+using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 // A proxy cuts connections that are silent for long, and a person wonders.
@@ -82,12 +83,14 @@ class Answer {
     co_await exchange_.write_events(std::move(first));
     while (!generation_.has_ended()) {
       const std::vector<ChoiceDelta> all = co_await generation_.wait(kKeepAlive);
+      if (all.empty() && Clock::now() - last_write_ < kKeepAlive) continue;  // a token came whose text is held back
       std::string events = all.empty() ? ": the answer goes on\n\n" : "";
       for (const ChoiceDelta& news : all) {
         if (has_failed(news)) throw failure_of(news);
         events += chunk(format_.chunk(news), news.finish_reason && generation_.has_ended() && &news == &all.back());
       }
       if (generation_.has_ended()) events += ending();
+      last_write_ = Clock::now();
       co_await exchange_.write_events(std::move(events));
     }
     co_await exchange_.end_events();
@@ -111,7 +114,7 @@ class Answer {
     Json& all = json["choices"] = Json::array();
     for (const ChoiceDelta& choice : choices)
       all.push_back(format_.whole(choice));
-    json["usage"] = to_json(generation_.usage());
+    json["usage"] = to_json(generation_.report().usage);
     add_report(json);
     return json;
   }
@@ -138,14 +141,14 @@ class Answer {
     if (prepared_.options.include_usage) {
       Json json = to_json(head_, format_.chunk_object());
       json["choices"] = Json::array();
-      json["usage"] = to_json(generation_.usage());
+      json["usage"] = to_json(generation_.report().usage);
       events = to_event(json);
     }
     return events + "data: [DONE]\n\n";
   }
 
   void add_report(Json& json) const {
-    json["timings"] = to_json(generation_.timings(prepared_.prepare_s));
+    json["timings"] = timings_json(generation_.report(), prepared_.prepare_s);
     if (!prepared_.warnings.empty()) json["warnings"] = prepared_.warnings;
   }
 
@@ -154,11 +157,13 @@ class Answer {
   AnswerFormat& format_;
   Generation& generation_;
   AnswerHead head_;
+  Clock::time_point last_write_ = Clock::now();
 };
 
 }  // namespace
 
-Awaitable<void> answer_completion(Exchange& exchange, const PreparedCompletion& prepared, AnswerFormat& format) {
+Awaitable<void> answer_completion(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
+                                  AnswerFormat& format) {
   const auto executor = co_await asio::this_coro::executor;
   Generation generation(executor, *prepared.model, prepared.options.stops);
   submit(prepared, generation);
@@ -169,6 +174,7 @@ Awaitable<void> answer_completion(Exchange& exchange, const PreparedCompletion& 
   } else {
     co_await answer.respond();
   }
+  service.metrics().observe(prepared.model->name, generation.report());
 }
 
 }  // namespace vitrine::server

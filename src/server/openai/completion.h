@@ -40,6 +40,7 @@ class AnswerFormat {
 };
 
 // Generates and answers, streamed or whole as the client wants it. Throws ApiException.
-Awaitable<void> answer_completion(Exchange& exchange, const PreparedCompletion& prepared, AnswerFormat& format);
+Awaitable<void> answer_completion(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
+                                  AnswerFormat& format);
 
 }  // namespace vitrine::server

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "server/generation.h"
+#include "server/served_model.h"
+
+namespace vitrine::server {
+
+// What the server counts, in the text format of Prometheus. Names are those of vLLM's dashboards where the meaning is
+// the same, with "vllm:" in front; the rest begins with "vitrine_". Any thread.
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // `path` as the route table has it, or "other".
+  void count_response(std::string_view path, unsigned status);
+  // A request whose choices have all ended.
+  void observe(const std::string& model, const GenerationReport& report);
+  // With what the engines hold now.
+  std::string text(const std::vector<ServedModel>& models);
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vitrine::server
