@@ -10,6 +10,7 @@
 
 #include "base/suggest.h"
 #include "vitrine/output.h"
+#include "vitrine/state_directory.h"
 #include "vitrine/stream_answer.h"
 
 namespace vitrine::cli {

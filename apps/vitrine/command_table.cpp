@@ -16,6 +16,8 @@ constexpr std::array kCommands = {
     CommandEntry{"serve", "Answers", "Serve a model over an OpenAI-compatible API",
                  "vitrine serve smollm2-135m-instruct", "vitrine serve ./model.gguf --port 9000 --alias gpt-4o-mini",
                  make_serve},
+    CommandEntry{"keys", "Answers", "Make, list, rotate and revoke the API keys of the server",
+                 "vitrine keys create laptop", "vitrine keys revoke 3k9x0f2a --json", make_keys},
     CommandEntry{"trace", "Answers", "Show where the time of a request goes, or what every layer gives",
                  "vitrine trace smollm2-135m-instruct \"Hello, world\"",
                  "vitrine trace ./model.gguf --ids 1,2,3 --dump values --chrome trace.json", make_trace},

@@ -10,9 +10,7 @@
 #include <cstdio>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
-#include "tools/hub/environment.h"
 #include "vitrine/interrupt.h"
 #include "vitrine/keyboard.h"
 
@@ -25,14 +23,6 @@ constexpr const char* kPrompt = ">>> ";
 constexpr const char* kMorePrompt = "... ";
 constexpr std::string_view kBlockMark = "\"\"\"";
 constexpr int kMaxHistoryLines = 1000;
-
-fs::path state_path() {
-  using hub::environment;
-  if (const std::string own = environment("VITRINE_STATE"); !own.empty()) return own;
-  if (const std::string xdg = environment("XDG_STATE_HOME"); !xdg.empty()) return fs::path(xdg) / "vitrine";
-  const std::string home = environment("HOME");
-  return home.empty() ? fs::path() : fs::path(home) / ".local" / "state" / "vitrine";
-}
 
 // The editor counts characters by the locale; one that knows bytes alone would cut them.
 void use_utf8_locale() {
@@ -55,14 +45,6 @@ bool goes_on(const std::string& line) {
 }
 
 }  // namespace
-
-fs::path state_directory() {
-  const fs::path path = state_path();
-  std::error_code error;
-  const bool is_new = !path.empty() && fs::create_directories(path, error);
-  if (is_new) fs::permissions(path, fs::perms::owner_all, error);
-  return fs::is_directory(path, error) ? path : fs::path();
-}
 
 struct LineEditor::Parts {
   EditLine* line = nullptr;

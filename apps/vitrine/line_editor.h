@@ -6,10 +6,6 @@
 
 namespace vitrine::cli {
 
-// $VITRINE_STATE, else $XDG_STATE_HOME/vitrine, else ~/.local/state/vitrine; made where absent, for its owner alone.
-// Empty where there is no place for it.
-std::filesystem::path state_directory();
-
 // Reads what a person types at a terminal, with the keys of libedit and a history that outlives the process (a file of
 // mode 0600). A line that ends in a backslash goes on in the next one; """ opens a block that ends with """; lines that
 // are pasted together stay together. It must be used inside an InterruptScope. One per process, used by one thread.

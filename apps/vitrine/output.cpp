@@ -1,6 +1,9 @@
 #include "vitrine/output.h"
 
 #include <algorithm>
+#include <ctime>
+
+#include <fmt/format.h>
 
 namespace vitrine::cli {
 namespace {
@@ -51,6 +54,13 @@ std::string format_row(const Table& table, const std::vector<std::string>& row,
 std::size_t num_columns(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
+}
+
+std::string format_date(std::int64_t unix_s) {
+  const auto time = static_cast<std::time_t>(unix_s);
+  std::tm parts{};
+  if (unix_s <= 0 || ::localtime_r(&time, &parts) == nullptr) return "-";
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
 void print_json(const Context& context, const nlohmann::ordered_json& value) {

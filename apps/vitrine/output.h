@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace vitrine::cli {
 
 // Prints one JSON object and a newline on stdout. Bytes that are not UTF-8 become U+FFFD.
 void print_json(const Context& context, const nlohmann::ordered_json& value);
+
+// The day in this machine's time zone, "2025-03-14"; "-" for 0.
+std::string format_date(std::int64_t unix_s);
 
 // Rows of cells in columns, two spaces apart; `right` names the columns that hold numbers. The last column is cut at
 // the width of a terminal. Cells are made printable.

@@ -3,12 +3,10 @@
 #include <span>
 #include <string_view>
 
+#include "server/scope.h"
 #include "server/service.h"
 
 namespace vitrine::server {
-
-// Who may use a route.
-enum class Scope { kPublic, kUser, kAdmin };
 
 struct Route {
   std::string_view method;

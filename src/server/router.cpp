@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <boost/asio/ip/address.hpp>
 
 #include "base/suggest.h"
 #include "server/api_error.h"
@@ -41,11 +42,21 @@ std::string_view host_name(std::string_view host) {
   return host.substr(0, host.find(':'));
 }
 
+// An address in place of a name: no site can have its own one point elsewhere.
+bool is_address(std::string_view name) {
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  boost::system::error_code error;
+  asio::ip::make_address(name, error);
+  return !error;
+}
+
 // A page of a foreign site reaches this server through the visitor's browser, but with its own name in Host.
 void check_host(const HttpRequest& request, const Service::Options& options) {
   const std::string_view name = host_name(request.header("host"));
   const bool is_loopback = name == "localhost" || name == "127.0.0.1" || name == "[::1]" || name.empty();
-  if (is_loopback || std::ranges::find(options.allowed_hosts, name) != options.allowed_hosts.end()) return;
+  if (is_loopback || (options.is_exposed && is_address(name)) ||
+      std::ranges::find(options.allowed_hosts, name) != options.allowed_hosts.end())
+    return;
   throw ApiException({.status = 421,
                       .message = "Host: this server does not answer to that name; start it with --allow-host NAME",
                       .code = "unknown_host"});
@@ -57,6 +68,10 @@ void check_content_type(const HttpRequest& request) {
   if (type.substr(0, type.find(';')) == "application/json") return;
   throw ApiException(
       {.status = 415, .message = "Content-Type: send application/json", .code = "unsupported_media_type"});
+}
+
+ApiError dead_key() {
+  return {.status = 401, .message = "the API key was revoked or rotated meanwhile", .code = "invalid_api_key"};
 }
 
 }  // namespace
@@ -85,32 +100,67 @@ const Route& find_route(std::string_view method, std::string_view path) {
                       .headers = {{"allow", methods}}});
 }
 
-Awaitable<void> Router::dispatch(Exchange& exchange, std::string_view& path) {
-  const HttpRequest& request = exchange.request();
-  check_host(request, service_.options());
-  const Route& route = find_route(request.method, request.path);
-  path = route.path;
-  check_content_type(request);
-  co_await route.handle(exchange, service_);
+// Its exchange is open as long as this lives.
+class Router::Entry {
+ public:
+  Entry(std::list<OpenExchange>& all, Exchange& exchange) : all_(all), place_(all.insert(all.end(), {&exchange})) {}
+  ~Entry() { all_.erase(place_); }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+
+  OpenExchange& open() { return *place_; }
+
+ private:
+  std::list<OpenExchange>& all_;
+  std::list<OpenExchange>::iterator place_;
+};
+
+void Router::cut_dead_keys() {
+  for (const OpenExchange& open : open_) {
+    const auto& grant = open.admission.grant;
+    if (grant && !open.exchange->is_cut() && !access_.holds(*grant)) open.exchange->cut();
+  }
+}
+
+void Router::admit(const HttpRequest& head, Admission& admission) {
+  check_host(head, service_.options());
+  admission.route = &find_route(head.method, head.path);
+  admission.grant = access_.admit(head, admission.route->scope);
+  check_content_type(head);
+}
+
+// A body may take long to arrive, and a key be revoked meanwhile: dispatch() asks again.
+std::optional<HttpResponse> Router::refuse_head(const HttpRequest& head) {
+  Admission admission;
+  try {
+    admit(head, admission);
+  } catch (const ApiException& exception) {
+    service_.metrics().count_response(admission.path(), exception.error().status);
+    return exception.error().response();
+  }
+  return std::nullopt;
+}
+
+Awaitable<void> Router::dispatch(OpenExchange& open) {
+  admit(open.exchange->request(), open.admission);
+  co_await open.admission.route->handle(*open.exchange, service_);
 }
 
 Awaitable<void> Router::handle(Exchange& exchange) {
+  Entry entry(open_, exchange);
   std::optional<ApiError> error;
-  std::string_view path = "other";
-  ++num_open_;
   try {
-    co_await dispatch(exchange, path);
+    co_await dispatch(entry.open());
   } catch (const ApiException& exception) {
-    error = exception.error();
+    error = exchange.is_cut() ? dead_key() : exception.error();
   } catch (const boost::system::system_error&) {
-    --num_open_;
     throw;
   } catch (const std::exception& exception) {
     fmt::print(stderr, "vitrine: request {}: {}\n", exchange.id(), exception.what());
     error = ApiError{.status = 500, .message = "the server failed on this request; its log says why"};
   }
-  --num_open_;
-  service_.metrics().count_response(path, error && !exchange.has_begun() ? error->status : exchange.status());
+  service_.metrics().count_response(entry.open().admission.path(),
+                                    error && !exchange.has_begun() ? error->status : exchange.status());
   if (!error) co_return;
   if (!exchange.has_begun()) {
     co_await exchange.respond(error->response());

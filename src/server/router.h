@@ -1,7 +1,10 @@
 #pragma once
 
+#include <list>
+#include <optional>
 #include <string_view>
 
+#include "server/access.h"
 #include "server/route_table.h"
 
 namespace vitrine::server {
@@ -12,23 +15,41 @@ std::string_view strip_base(std::string_view path);
 // The route of a method and path. Throws ApiException: 404 that names the nearest path, 405 that names the methods.
 const Route& find_route(std::string_view method, std::string_view path);
 
-// Finds each exchange its route and makes errors answers.
+// Finds each exchange its route, lets in who may use it, and makes errors answers.
 class Router final : public ExchangeHandler {
  public:
-  explicit Router(Service& service) : service_(service) {}
+  Router(Service& service, Access& access) : service_(service), access_(access) {}
 
   Awaitable<void> handle(Exchange& exchange) override;
+  std::optional<HttpResponse> refuse_head(const HttpRequest& head) override;
   HttpResponse refuse(unsigned status) const override;
 
   // Exchanges whose answer is not whole yet.
-  std::size_t num_open() const { return num_open_; }
+  std::size_t num_open() const { return open_.size(); }
+  // Ends the answers to keys that were revoked or rotated meanwhile, as far as access has seen it.
+  void cut_dead_keys();
 
  private:
-  // `path` becomes that of the route, once it is found.
-  Awaitable<void> dispatch(Exchange& exchange, std::string_view& path);
+  // What was found of a request: its route, then who asks.
+  struct Admission {
+    const Route* route = nullptr;
+    std::optional<store::KeyGrant> grant = {};
+
+    std::string_view path() const { return route != nullptr ? route->path : "other"; }
+  };
+  struct OpenExchange {
+    Exchange* exchange;
+    Admission admission = {};
+  };
+  class Entry;
+
+  // Throws ApiException; what was found until then stays.
+  void admit(const HttpRequest& head, Admission& admission);
+  Awaitable<void> dispatch(OpenExchange& open);
 
   Service& service_;
-  std::size_t num_open_ = 0;
+  Access& access_;
+  std::list<OpenExchange> open_;
 };
 
 }  // namespace vitrine::server

@@ -19,14 +19,26 @@
 namespace vitrine::server {
 namespace {
 
-// Until there are keys nobody but this machine's own users may come in.
-void check_exposure(const ServerOptions& options) {
+constexpr std::chrono::milliseconds kKeyInterval{500};  // how long the answer to a dead key may go on
+constexpr std::chrono::seconds kUseInterval{60};
+
+bool is_exposed(const ServerOptions& options) {
   const bool is_loopback = options.host == "localhost" || options.host == "::1" || options.host.starts_with("127.");
-  if (is_loopback || !options.unix_path.empty()) return;
-  throw base::Exception(base::ErrorKind::kConfig,
-                        fmt::format("--host {}: other machines could use this server without a key; use 127.0.0.1 "
-                                    "and put a proxy with authentication in front",
-                                    options.host));
+  return !is_loopback && options.unix_path.empty();
+}
+
+// Without keys nobody but this machine's own users may come in.
+Access open_access(const ServerOptions& options) {
+  Access access(options.keys);
+  if (!is_exposed(options)) return access;
+  if (access.num_live_keys() == 0) {
+    throw base::Exception(base::ErrorKind::kConfig,
+                          fmt::format("--host {}: other machines could use this server without a key; make one with "
+                                      "`vitrine keys create NAME`, or use 127.0.0.1",
+                                      options.host));
+  }
+  access.close();
+  return access;
 }
 
 // A connection takes a descriptor; the soft limit of most systems is made for programs that poll with select().
@@ -43,21 +55,28 @@ class Server::State {
  public:
   State(ServerOptions options, std::vector<ServedModel> models)
       : options_(std::move(options)),
-        service_(std::move(models), {.strict = options_.strict, .allowed_hosts = options_.allowed_hosts}),
-        router_(service_),
+        access_(open_access(options_)),
+        service_(
+            std::move(models),
+            {.strict = options_.strict, .allowed_hosts = options_.allowed_hosts, .is_exposed = is_exposed(options_)}),
+        router_(service_, access_),
         listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path}, options_.limits,
                   router_),
         signals_(context_, SIGINT, SIGTERM),
-        clock_(context_) {}
+        clock_(context_),
+        key_clock_(context_) {}
 
   std::string url() const { return listener_.url(); }
+  std::size_t num_keys() const { return access_.num_live_keys(); }
 
   void run() {
     raise_descriptor_limit();
     listener_.start();
     await_signal();
+    if (options_.keys != nullptr) watch_keys();
     context_.run();
     service_.join_workers();  // they may hold what the coroutines own
+    if (options_.keys != nullptr) record_uses(*options_.keys, access_.take_uses());
   }
 
   void stop(std::chrono::milliseconds grace) {
@@ -86,6 +105,29 @@ class Server::State {
     check_stopped();
   }
 
+  // Nobody tells of a change that another process makes.
+  void watch_keys() {
+    access_.refresh();
+    router_.cut_dead_keys();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - uses_recorded_ >= kUseInterval) {
+      uses_recorded_ = now;
+      asio::post(service_.workers(), [keys = options_.keys, uses = access_.take_uses()] { record_uses(*keys, uses); });
+    }
+    key_clock_.expires_after(kKeyInterval);
+    key_clock_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) watch_keys();
+    });
+  }
+
+  static void record_uses(store::KeyStore& keys, const std::map<std::string, std::int64_t>& uses_s) {
+    try {
+      if (!uses_s.empty()) keys.record_uses(uses_s);
+    } catch (const base::Exception& exception) {
+      fmt::print(stderr, "vitrine: the last use of keys is not noted: {}\n", exception.what());
+    }
+  }
+
   void check_stopped() {
     if (router_.num_open() == 0 || std::chrono::steady_clock::now() >= deadline_) return context_.stop();
     clock_.expires_after(std::chrono::milliseconds(20));
@@ -96,24 +138,29 @@ class Server::State {
 
   // The coroutines die with the context: what they use stands before it.
   ServerOptions options_;
+  Access access_;
   Service service_;
   Router router_;
   asio::io_context context_{1};
   Listener listener_;
   asio::signal_set signals_;
   asio::steady_timer clock_;
+  asio::steady_timer key_clock_;
+  std::chrono::steady_clock::time_point uses_recorded_ = std::chrono::steady_clock::now();
   bool is_stopping_ = false;
   std::chrono::steady_clock::time_point deadline_;
 };
 
-Server::Server(ServerOptions options, std::vector<ServedModel> models) {
-  check_exposure(options);
-  state_ = std::make_unique<State>(std::move(options), std::move(models));
-}
+Server::Server(ServerOptions options, std::vector<ServedModel> models)
+    : state_(std::make_unique<State>(std::move(options), std::move(models))) {}
 Server::~Server() = default;
 
 std::string Server::url() const {
   return state_->url();
+}
+
+std::size_t Server::num_keys() const {
+  return state_->num_keys();
 }
 
 void Server::run() {

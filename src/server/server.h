@@ -8,6 +8,7 @@
 
 #include "server/http/limits.h"
 #include "server/served_model.h"
+#include "store/key_store.h"
 
 namespace vitrine::server {
 
@@ -17,6 +18,7 @@ struct ServerOptions {
   std::string unix_path;                   // not empty: a Unix domain socket in place of host and port
   bool strict = false;                     // fields that no endpoint knows are refused
   std::vector<std::string> allowed_hosts;  // names in the Host header beside the loopback's
+  store::KeyStore* keys = nullptr;         // outlives the server; null: nobody has a key
   HttpLimits limits = {};
   std::chrono::seconds grace{30};  // what answers on their way may still take after a signal to stop
 };
@@ -32,6 +34,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   std::string url() const;
+  // Keys that were live at the start. Without any, whoever reaches the server may use it.
+  std::size_t num_keys() const;
   // Serves until SIGTERM, SIGINT, stop() or fail(): then takes nothing new, gives what is on its way its grace, and
   // returns. A second signal ends that at once.
   void run();

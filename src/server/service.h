@@ -20,6 +20,7 @@ class Service {
   struct Options {
     bool strict = false;                     // unknown fields are refused, not warned of
     std::vector<std::string> allowed_hosts;  // further names in the Host header, beside those of the loopback
+    bool is_exposed = false;                 // to other machines, which may call it by its address
   };
   Service(std::vector<ServedModel> models, Options options);
 

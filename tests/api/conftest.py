@@ -1,4 +1,5 @@
 """A server over the real model for the official clients."""
+import json
 import os
 import pathlib
 import re
@@ -10,12 +11,13 @@ import pytest
 
 
 class ServerProcess:
-    """`vitrine serve` on a free port; `url` is its address without a path."""
+    """`vitrine serve` on a free port; `url` is its address without a path. Its keys are those of the folder `state`."""
 
-    def __init__(self, *flags):
+    def __init__(self, state, *flags):
         self.process = subprocess.Popen(
             [os.environ["VITRINE_BINARY"], "serve", os.environ["VITRINE_TEST_MODEL"], "--port", "0", "--name", "smollm2",
-             "--alias", "gpt-4o-mini", *flags], stderr=subprocess.PIPE, text=True)
+             "--alias", "gpt-4o-mini", *flags], stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "VITRINE_STATE": str(state)})
         self.url = None
         for line in self.process.stderr:
             found = re.search(r"Serving \S+ at (http://\S+)", line)
@@ -36,9 +38,15 @@ def pytest_collection_modifyitems(items):
         item.add_marker(pytest.mark.skip(reason="needs VITRINE_TEST_MODEL, a GGUF file"))
 
 
+def run_keys(state, *words):
+    """`vitrine keys WORDS`: the JSON that it prints."""
+    command = [os.environ["VITRINE_BINARY"], "keys", *words, "--json"]
+    return json.loads(subprocess.check_output(command, env={**os.environ, "VITRINE_STATE": str(state)}))
+
+
 @pytest.fixture(scope="session")
-def server():
-    running = ServerProcess()
+def server(tmp_path_factory):
+    running = ServerProcess(tmp_path_factory.mktemp("state"))
     yield running
     assert running.stop() == 0, "the server did not end well"
 

@@ -8,13 +8,6 @@
 namespace vitrine::cli {
 namespace {
 
-std::string format_date(std::int64_t unix_s) {
-  const auto time = static_cast<std::time_t>(unix_s);
-  std::tm parts{};
-  if (unix_s <= 0 || ::localtime_r(&time, &parts) == nullptr) return "-";
-  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
-}
-
 class ListCommand final : public Command {
  public:
   explicit ListCommand(const Parser& /*parser*/) {}

@@ -8,11 +8,13 @@
 
 #include "engine/engine_thread.h"
 #include "server/server.h"
+#include "store/key_store.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/model_template.h"
 #include "vitrine/models.h"
 #include "vitrine/runtime.h"
 #include "vitrine/runtime_flags.h"
+#include "vitrine/state_directory.h"
 
 namespace vitrine::cli {
 namespace {
@@ -65,6 +67,8 @@ class ServeCommand final : public Command {
   }
 
   int run(Context& context) override {
+    store::KeyStore keys(required_state_path());
+    options_.keys = &keys;
     trace::Timeline timeline;
     const Models models;
     const tools::ModelLocation location = models.find_or_pull(model_, context);
@@ -137,9 +141,14 @@ class ServeCommand final : public Command {
     if (context.flags.quiet) return;
     const std::string url = server.url();
     context.err.print(fmt::format("Serving {} at {}\n", name, url));
+    const bool has_keys = server.num_keys() > 0;
     if (options_.unix_path.empty())
-      context.err.print(fmt::format("OpenAI clients: base_url {}/v1, any api_key\n", url));
-    context.err.print("No keys: everyone on this machine may use it. Ctrl-C stops.\n");
+      context.err.print(fmt::format("OpenAI clients: base_url {}/v1, {}\n", url,
+                                    has_keys ? "api_key as `vitrine keys create` showed it" : "any api_key"));
+    context.err.print(has_keys
+                          ? fmt::format("{} in use: `vitrine keys list`. Ctrl-C stops.\n",
+                                        server.num_keys() == 1 ? "1 key" : fmt::format("{} keys", server.num_keys()))
+                          : "No keys: everyone on this machine may use it. Ctrl-C stops.\n");
   }
 
   std::string model_ = kDefaultModel;

@@ -147,6 +147,7 @@ class ConnectionExchange final : public Exchange {
   }
 
   void watch(std::function<void()> gone) override {
+    if (is_cut()) return gone();
     watch_ = std::make_shared<std::function<void()>>(std::move(gone));
     stream_.socket().async_wait(asio::socket_base::wait_read,
                                 [&socket = stream_.socket(), watch = std::weak_ptr(watch_)](const error_code& error) {
@@ -158,6 +159,13 @@ class ConnectionExchange final : public Exchange {
   void unwatch() override {
     if (watch_ == nullptr) return;
     watch_.reset();
+    error_code ignored;
+    stream_.socket().cancel(ignored);
+  }
+
+  void cut() override {
+    set_cut();
+    if (watch_ != nullptr) (*watch_)();
     error_code ignored;
     stream_.socket().cancel(ignored);
   }
@@ -245,6 +253,9 @@ class Connection {
     co_await read_head(parser, error);
     std::optional<unsigned> status = status_of(error);
     if (!error && !status) status = check_head(parser.get(), limits_);
+    if (!error && !status && may_be_long(parser)) {
+      if (auto refusal = handler_.refuse_head(to_request(parser.get()))) co_return co_await refuse(*std::move(refusal));
+    }
     if (!error && !status) {
       co_await read_body(parser, error);
       status = status_of(error);
@@ -254,6 +265,13 @@ class Connection {
     ConnectionExchange exchange(stream_, limits_, parser.release());
     co_await handler_.handle(exchange);
     co_return exchange.can_go_on();
+  }
+
+  // A client that asks before it sends its body is answered on its head alone too.
+  bool may_be_long(const RequestParser& parser) const {
+    const auto length = parser.content_length();
+    return parser.chunked() || (length && *length > limits_.unknown_body_bytes) ||
+           parser.get().count(http::field::expect) > 0;
   }
 
   std::optional<unsigned> status_of(const error_code& error) const {
@@ -299,10 +317,14 @@ class Connection {
   // Answers what never became a request, and closes: where the next one would begin is not known.
   Awaitable<bool> refuse(std::optional<unsigned> status) {
     if (!status) co_return false;
+    HttpResponse response = handler_.refuse(*status);
+    co_return co_await refuse(std::move(response));
+  }
+
+  Awaitable<bool> refuse(HttpResponse response) {
     http::request<http::string_body> nothing(http::verb::get, "/", 11);
     nothing.keep_alive(false);
     ConnectionExchange exchange(stream_, limits_, std::move(nothing));
-    HttpResponse response = handler_.refuse(*status);
     co_await exchange.respond(std::move(response));
     co_await linger();
     co_return false;

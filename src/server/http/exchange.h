@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,18 +30,24 @@ class Exchange {
   // `events`: any number of them, whole.
   virtual Awaitable<void> write_events(std::string events) = 0;
   virtual Awaitable<void> end_events() = 0;
-  // `gone` is called once if the client closes the connection, until unwatch().
+  // `gone` is called once if the client closes the connection or cut() is called, until unwatch().
   virtual void watch(std::function<void()> gone) = 0;
   virtual void unwatch() = 0;
+  // Ends the answer because its client may have no more: as though the client had gone, but it can still be told why,
+  // unless a write waits for a client that reads nothing.
+  virtual void cut() = 0;
+  bool is_cut() const { return is_cut_; }
 
  protected:
   Exchange(HttpRequest request, std::string id) : request_(std::move(request)), id_(std::move(id)) {}
   void set_begun(unsigned status) { status_ = status; }
+  void set_cut() { is_cut_ = true; }
 
  private:
   HttpRequest request_;
   std::string id_;
   unsigned status_ = 0;
+  bool is_cut_ = false;
 };
 
 // Answers exchanges. Must not throw anything but boost::system::system_error out of the exchange.
@@ -48,6 +55,8 @@ class ExchangeHandler {
  public:
   virtual ~ExchangeHandler() = default;
   virtual Awaitable<void> handle(Exchange& exchange) = 0;
+  // For a request whose body is long and not read yet: the answer where its head alone is reason enough to refuse it.
+  virtual std::optional<HttpResponse> refuse_head(const HttpRequest& head) = 0;
   // For what never becomes a request: too long, malformed, too slow.
   virtual HttpResponse refuse(unsigned status) const = 0;
 };

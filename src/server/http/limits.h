@@ -11,6 +11,7 @@ struct HttpLimits {
   std::uint32_t head_bytes = 32U << 10U;
   std::size_t num_headers = 64;
   std::uint64_t body_bytes = 8U << 20U;
+  std::uint64_t unknown_body_bytes = 64U << 10U;  // read before the client's key is looked at
   std::chrono::seconds head_time{10};
   std::chrono::seconds body_time{30};
   std::chrono::seconds idle_time{75};   // between two requests of a connection

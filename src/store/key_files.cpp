@@ -1,0 +1,207 @@
+#include "store/key_files.h"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/result.h"
+#include "store/database.h"
+
+namespace vitrine::store {
+namespace {
+
+namespace fs = std::filesystem;
+using base::ErrorKind;
+
+constexpr int kSchemaVersion = 1;
+constexpr std::chrono::seconds kPatience{5};
+
+// keys: one row a key, for ever. secrets: its current secret (retired is null) and those before. uses: apart, so that
+// noting a use can never write over a revocation. All times are seconds since 1970.
+constexpr const char* kSchema = R"(
+CREATE TABLE keys (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_admin INTEGER NOT NULL, created INTEGER NOT NULL,
+                   revoked INTEGER) STRICT, WITHOUT ROWID;
+CREATE TABLE secrets (number INTEGER PRIMARY KEY AUTOINCREMENT, key_id TEXT NOT NULL REFERENCES keys, mac BLOB NOT NULL,
+                      last_characters TEXT NOT NULL, retired INTEGER) STRICT;
+CREATE INDEX secrets_of_key ON secrets (key_id);
+CREATE UNIQUE INDEX current_secret ON secrets (key_id) WHERE retired IS NULL;
+CREATE TABLE uses (key_id TEXT PRIMARY KEY REFERENCES keys, last_used INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+PRAGMA user_version = 1;
+)";
+
+base::Exception file_failure(const fs::path& path, int error) {
+  const bool is_forbidden = error == EACCES || error == EPERM || error == EROFS;
+  const char* fix = is_forbidden ? "run as its owner, or set VITRINE_STATE to a folder of yours"
+                                 : "free some space or set VITRINE_STATE to another folder";
+  return {is_forbidden ? ErrorKind::kNoPermission : ErrorKind::kIo,
+          fmt::format("{}: {}; {}", path.string(), std::generic_category().message(error), fix)};
+}
+
+base::Exception lost(const fs::path& path, const fs::path& other, std::string_view why) {
+  return {ErrorKind::kIo, fmt::format("{}: {}; restore it from a backup, or move {} away too to begin without keys",
+                                      path.string(), why, other.filename().string())};
+}
+
+class Descriptor {
+ public:
+  // Throws where the file can't be opened.
+  Descriptor(const fs::path& path, int flags) : path_(path), number_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {
+    if (number_ < 0) throw file_failure(path, errno);
+  }
+  ~Descriptor() { ::close(number_); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  void lock() const {
+    while (::flock(number_, LOCK_EX) != 0) {
+      if (errno != EINTR) throw file_failure(path_, errno);
+    }
+  }
+  void write_all(std::span<const std::uint8_t> bytes) const {
+    const ssize_t put = ::write(number_, bytes.data(), bytes.size());
+    if (put != static_cast<ssize_t>(bytes.size())) throw file_failure(path_, put < 0 ? errno : ENOSPC);
+  }
+  std::size_t read_some(std::span<std::uint8_t> bytes) const {
+    const ssize_t got = ::read(number_, bytes.data(), bytes.size());
+    if (got < 0) throw file_failure(path_, errno);
+    return static_cast<std::size_t>(got);
+  }
+  void make_private() const {
+    if (::fchmod(number_, 0600) != 0) throw file_failure(path_, errno);
+  }
+  void sync() const {
+    if (::fsync(number_) != 0) throw file_failure(path_, errno);
+  }
+
+ private:
+  fs::path path_;
+  int number_;
+};
+
+bool is_there(const fs::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) return true;
+  if (errno != ENOENT) throw file_failure(path, errno);
+  return false;
+}
+
+fs::path unfinished_pepper(const KeyFiles& files) {
+  return files.pepper().string() + ".new";
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return;
+  fs::create_directories(folder.parent_path(), error);
+  if (error) throw file_failure(folder.parent_path(), error.value());
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw file_failure(folder, errno);
+}
+
+Pepper read_pepper(const KeyFiles& files) {
+  const Descriptor file(files.pepper(), O_RDONLY);
+  std::array<std::uint8_t, std::tuple_size_v<Pepper> + 1> bytes{};
+  if (file.read_some(bytes) != std::tuple_size_v<Pepper>)
+    throw lost(files.pepper(), files.database(), "not 32 bytes long");
+  Pepper pepper{};
+  std::copy_n(bytes.begin(), pepper.size(), pepper.begin());
+  return pepper;
+}
+
+void make_database(const KeyFiles& files, const Pepper& pepper) {
+  for (const char* ending : {"", "-wal", "-shm"})
+    ::unlink((files.database().string() + ending).c_str());
+  // Made here for its mode, which SQLite gives to the files beside it as well.
+  Descriptor(files.database(), O_RDWR | O_CREAT | O_EXCL).make_private();
+  const Database database(files.database(), kPatience);
+  database.execute("PRAGMA journal_mode = WAL");
+  Transaction transaction(database);
+  database.execute(kSchema);
+  database.execute("CREATE TABLE pepper (proof BLOB NOT NULL) STRICT");
+  database.prepare("INSERT INTO pepper VALUES (?)").bind_bytes(1, mac_of(pepper, "pepper")).run();
+  transaction.commit();
+}
+
+// The pepper gets its name last: without it whatever else is there was never finished, and no key was ever made.
+void make_files(const KeyFiles& files) {
+  const fs::path unfinished = unfinished_pepper(files);
+  const Descriptor file(unfinished, O_RDWR | O_CREAT);
+  file.lock();
+  if (is_there(files.pepper())) {  // another process was quicker
+    ::unlink(unfinished.c_str());
+    return;
+  }
+  Pepper pepper{};
+  VT_CHECK(::getrandom(pepper.data(), pepper.size(), 0) == static_cast<ssize_t>(pepper.size()), "getrandom failed");
+  file.make_private();
+  file.write_all(pepper);
+  file.sync();
+  make_database(files, pepper);
+  if (::rename(unfinished.c_str(), files.pepper().c_str()) != 0) throw file_failure(files.pepper(), errno);
+  Descriptor(files.folder, O_RDONLY | O_DIRECTORY).sync();
+}
+
+// That the file is a database of ours, whole, and belongs to the pepper.
+void check_database(const KeyFiles& files, const Pepper& pepper) {
+  const fs::path path = files.database();
+  if (::access(path.c_str(), R_OK | W_OK) != 0) {
+    if (errno == ENOENT) throw lost(path, files.pepper(), "missing, though its keys.pepper is there");
+    throw file_failure(path, errno);
+  }
+  const Database database(path, kPatience);
+  Statement version = database.prepare("PRAGMA user_version");
+  version.step();
+  if (version.integer(0) > kSchemaVersion) {
+    throw base::Exception(
+        ErrorKind::kIo,
+        fmt::format("{}: written by a newer Vitrine; use that one, or another VITRINE_STATE", path.string()));
+  }
+  if (version.integer(0) != kSchemaVersion) throw lost(path, files.pepper(), "empty, or not made by Vitrine");
+  Statement check = database.prepare("PRAGMA quick_check(1)");
+  if (!check.step() || check.text(0) != "ok") throw lost(path, files.pepper(), "damaged");
+  Statement proof = database.prepare("SELECT proof FROM pepper");
+  if (!proof.step() || !std::ranges::equal(proof.bytes(0), mac_of(pepper, "pepper")))
+    throw lost(files.pepper(), path, "belongs to another keys.db");
+}
+
+}  // namespace
+
+Mac mac_of(const Pepper& pepper, std::string_view text) {
+  Mac mac{};
+  const auto* data = reinterpret_cast<const unsigned char*>(text.data());
+  VT_CHECK(HMAC(EVP_sha256(), pepper.data(), static_cast<int>(pepper.size()), data, text.size(), mac.data(), nullptr) !=
+               nullptr,
+           "HMAC failed");
+  return mac;
+}
+
+bool is_equal(const Mac& a, const Mac& b) {
+  return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+Pepper open_key_files(const KeyFiles& files) {
+  make_folder(files.folder);
+  if (!is_there(files.pepper())) {
+    // Another process may finish the files between two of these looks, hence the second one at the pepper.
+    const bool is_lost = is_there(files.database()) && !is_there(unfinished_pepper(files)) && !is_there(files.pepper());
+    if (is_lost) throw lost(files.pepper(), files.database(), "missing, though its keys.db is there");
+    make_files(files);
+  }
+  const Pepper pepper = read_pepper(files);
+  check_database(files, pepper);
+  return pepper;
+}
+
+}  // namespace vitrine::store

@@ -1,0 +1,57 @@
+"""What a client with an API key of ours sees, from `vitrine keys` to the end of the key."""
+import time
+
+import openai
+import pytest
+
+from conftest import ServerProcess, run_keys
+
+STORY = [{"role": "user", "content": "Tell me a long story."}]
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory):
+    return tmp_path_factory.mktemp("keys")
+
+
+@pytest.fixture(scope="module")
+def closed_server(state):
+    run_keys(state, "create", "keeps it closed")
+    running = ServerProcess(state)
+    yield running
+    assert running.stop() == 0, "the server did not end well"
+
+
+def client_with(server, key):
+    return openai.OpenAI(base_url=server.url + "/v1", api_key=key, max_retries=0)
+
+
+def test_a_wrong_key_is_the_clients_own_exception(closed_server):
+    with pytest.raises(openai.AuthenticationError) as wrong:
+        client_with(closed_server, "none").models.list()
+    assert wrong.value.code == "invalid_api_key" and wrong.value.type == "authentication_error"
+
+
+def test_a_key_made_while_the_server_runs_lives_until_it_is_rotated(closed_server, state):
+    made = run_keys(state, "create", "laptop")
+    assert client_with(closed_server, made["key"]).models.list().data
+    rotated = run_keys(state, "rotate", made["id"])
+    with pytest.raises(openai.AuthenticationError, match="rotated"):
+        client_with(closed_server, made["key"]).models.list()
+    assert client_with(closed_server, rotated["key"]).models.list().data
+
+
+def test_a_stream_ends_within_a_second_of_its_key(closed_server, state):
+    made = run_keys(state, "create", "laptop")
+    client = client_with(closed_server, made["key"])
+    stream = client.chat.completions.create(model="smollm2", messages=STORY, stream=True, max_tokens=4000,
+                                            extra_body={"ignore_eos": True})
+    next(stream)
+    run_keys(state, "revoke", made["id"])
+    revoked_at = time.time()
+    with pytest.raises(openai.APIError, match="revoked"):
+        for _ in stream:
+            pass
+    assert time.time() - revoked_at < 1
+    with pytest.raises(openai.AuthenticationError, match="revoked"):
+        client.models.list()
