@@ -143,6 +143,7 @@ std::optional<HttpResponse> Router::refuse_head(const HttpRequest& head) {
 
 Awaitable<void> Router::dispatch(OpenExchange& open) {
   admit(open.exchange->request(), open.admission);
+  if (open.admission.grant) open.exchange->set_tenant(open.admission.grant->key_id);
   co_await open.admission.route->handle(*open.exchange, service_);
 }
 

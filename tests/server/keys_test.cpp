@@ -66,6 +66,21 @@ class Keys : public ::testing::Test {
   store::KeyStore store_{temp_.path() / "state"};
 };
 
+TEST_F(Keys, TenantsDoNotShareCachedPrefixes) {
+  const std::string one = store_.create("one", KeyRole::kUser).text;
+  const std::string two = store_.create("two", KeyRole::kUser).text;
+  const TestServer server(options());
+  const auto num_cached = [&](const std::string& key) {
+    const nlohmann::json body = {{"prompt", std::string(100, 'x')}, {"max_tokens", 1}};
+    const auto answer = ask(server.port(), post("/v1/completions", body.dump(), bearer(key))).json();
+    return answer["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
+  };
+  EXPECT_EQ(num_cached(one), 0);
+  EXPECT_EQ(num_cached(two), 0);
+  EXPECT_GT(num_cached(one), 90);
+  EXPECT_GT(num_cached(two), 90);
+}
+
 TEST_F(Keys, WithoutAnyTheLoopbackIsOpenAndWhateverIsSentIsTaken) {
   const TestServer server(options());
   EXPECT_EQ(models(server, "").status, 200);

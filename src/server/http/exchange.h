@@ -24,6 +24,11 @@ class Exchange {
   // The status that went out; 0 before that.
   unsigned status() const { return status_; }
 
+  // Whose request it is: the id of its API key, empty where none was needed. Only requests of one tenant share cached
+  // prefixes, or the time of an answer would tell one what another has asked.
+  const std::string& tenant() const { return tenant_; }
+  void set_tenant(std::string tenant) { tenant_ = std::move(tenant); }
+
   virtual Awaitable<void> respond(HttpResponse response) = 0;
   // The head of a stream of server-sent events.
   virtual Awaitable<void> begin_events() = 0;
@@ -46,6 +51,7 @@ class Exchange {
  private:
   HttpRequest request_;
   std::string id_;
+  std::string tenant_;
   unsigned status_ = 0;
   bool is_cut_ = false;
 };

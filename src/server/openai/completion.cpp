@@ -15,8 +15,10 @@ using Json = nlohmann::ordered_json;
 // A proxy cuts connections that are silent for long, and a person wonders.
 constexpr std::chrono::milliseconds kKeepAlive{10'000};
 
-engine::Request make_request(const PreparedCompletion& prepared, std::size_t prompt, std::size_t choice) {
+engine::Request make_request(const PreparedCompletion& prepared, const std::string& tenant, std::size_t prompt,
+                             std::size_t choice) {
   engine::Request request;
+  request.cache_salt = tenant;
   request.prompt = prepared.prompts[prompt];
   request.sampling = prepared.options.sampling;
   if (request.sampling.seed) *request.sampling.seed += choice;  // else all choices would be the same
@@ -26,10 +28,10 @@ engine::Request make_request(const PreparedCompletion& prepared, std::size_t pro
   return request;
 }
 
-void submit(const PreparedCompletion& prepared, Generation& generation) {
+void submit(const PreparedCompletion& prepared, const std::string& tenant, Generation& generation) {
   for (std::size_t prompt = 0; prompt < prepared.prompts.size(); ++prompt) {
     for (std::size_t choice = 0; choice < prepared.options.num_choices; ++choice)
-      generation.add(make_request(prepared, prompt, choice), choice > 0);
+      generation.add(make_request(prepared, tenant, prompt, choice), choice > 0);
   }
 }
 
@@ -166,7 +168,7 @@ Awaitable<void> answer_completion(Exchange& exchange, Service& service, const Pr
                                   AnswerFormat& format) {
   const auto executor = co_await asio::this_coro::executor;
   Generation generation(executor, *prepared.model, prepared.options.stops);
-  submit(prepared, generation);
+  submit(prepared, exchange.tenant(), generation);
   const DisconnectWatch watch(exchange, generation);
   Answer answer(exchange, prepared, format, generation);
   if (prepared.options.stream) {
