@@ -72,12 +72,12 @@ TEST(Crash, NothingThatWasAcknowledgedIsLost) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  std::map<std::string, std::string> fates;  // of each key, as told last
+  std::map<std::filesystem::path, std::map<std::string, std::string>> all_fates;  // of each key, as told last
   const testing::TempDir folder;
   for (int round = 0; round < 50; ++round) {
     // Some rounds in a fresh folder, whose very making is cut off.
-    const auto where = round % 5 == 0 ? folder.path() / std::to_string(round) : folder.path() / "state";
-    if (round % 5 == 0) fates.clear();
+    const auto where = folder.path() / (round % 5 == 0 ? std::to_string(round) : "state");
+    auto& fates = all_fates[where];
     std::istringstream told(run_and_kill(where, std::chrono::microseconds(random() % 60'000)));
     for (std::string fate, key; told >> fate >> key;)
       fates[key] = fate;
