@@ -29,10 +29,6 @@ double decode_rate(const Answer& answer) {
   return rate(num_decoded(answer), answer.timings.decode_s);
 }
 
-Json number_or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json timings_json(const Answer& answer) {
   const AnswerTimings& t = answer.timings;
   return {{"load_s", t.load_s},

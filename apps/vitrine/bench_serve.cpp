@@ -28,10 +28,6 @@ std::optional<double> parse_limit(const std::string& text, const char* flag) {
   return text.empty() ? std::nullopt : std::optional(parse_positive(text, flag) / 1000.0);
 }
 
-Json number_or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 Json to_json(const Percentiles& values) {
   Json json;
   json["p50"] = number_or_null(values.p50);

@@ -56,6 +56,10 @@ std::size_t num_columns(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
 }
 
+nlohmann::ordered_json number_or_null(const std::optional<double>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+}
+
 std::string format_date(std::int64_t unix_s) {
   const auto time = static_cast<std::time_t>(unix_s);
   std::tm parts{};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace vitrine::cli {
 
 // Prints one JSON object and a newline on stdout. Bytes that are not UTF-8 become U+FFFD.
 void print_json(const Context& context, const nlohmann::ordered_json& value);
+
+// A figure for such an object; null where there is none.
+nlohmann::ordered_json number_or_null(const std::optional<double>& value);
 
 // The day in this machine's time zone, "2025-03-14"; "-" for 0.
 std::string format_date(std::int64_t unix_s);

@@ -18,10 +18,6 @@ std::string help_of(const sampling::ParameterRow& row) {
   return fmt::format("{} ({}; default {:g})", row.help, row.range(), *fallback);
 }
 
-bool only_reports(const sampling::ParameterRow& row) {
-  return row.field == "logprobs" || row.field == "top_logprobs";
-}
-
 std::pair<TokenId, float> parse_bias(const std::string& text) {
   TokenId id = 0;
   float bias = 0.0F;
@@ -41,7 +37,7 @@ void add_sampling_flags(const Parser& parser, SamplingFlags& flags) {
   for (const sampling::ParameterRow& row : sampling::parameter_rows()) {
     const auto set = [&flags, &row](const std::string& text) {
       sampling::set_parameter(flags.params, row, text).value_or_throw();
-      flags.chooses = flags.chooses || !only_reports(row);
+      flags.chooses = flags.chooses || !row.only_reports();
     };
     if (row.is_flag()) {
       parser

@@ -98,7 +98,7 @@ std::size_t Scheduler::schedule_running(std::size_t chunk_left) {
 void Scheduler::schedule_waiting(std::size_t chunk_left) {
   while (chunk_left > 0 && !waiting_.empty() && running_.size() < config_.max_sequences) {
     Sequence& sequence = *waiting_.begin()->second;
-    if (sequence.request().background && !running_.empty() && !running_.begin()->first.background) return;
+    if (sequence.request().background && has_foreground()) return;
     if (!admit(sequence)) return;
     running_.insert(waiting_.extract(waiting_.begin()));
     const std::size_t num_rows = std::min(sequence.num_pending(), chunk_left);

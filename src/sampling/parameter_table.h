@@ -33,6 +33,8 @@ struct ParameterRow {
   std::string range() const;
   bool is_flag() const { return std::holds_alternative<bool SamplingParams::*>(member); }
   bool is_integer() const;
+  // It asks for more to be told of a token and chooses none.
+  bool only_reports() const { return field == "logprobs" || field == "top_logprobs"; }
   // The member as a number; nullopt for an absent seed. A seed beyond 2^53 is rounded here, never in the params.
   std::optional<double> value(const SamplingParams& params) const;
   std::optional<double> default_value() const { return value(SamplingParams{}); }

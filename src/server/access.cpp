@@ -1,23 +1,18 @@
 #include "server/access.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/unix_time.h"
 #include "server/api_error.h"
 #include "store/api_key.h"
 
 namespace vitrine::server {
 namespace {
-
-std::int64_t now_s() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
 
 ApiException unauthorized(std::string message) {
   return ApiException({.status = 401,
@@ -30,14 +25,9 @@ bool is_reading(const HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
 
-bool same_letters(std::string_view a, std::string_view lower_b) {
-  return std::ranges::equal(a, lower_b,
-                            [](char x, char y) { return (x >= 'A' && x <= 'Z' ? x + ('a' - 'A') : x) == y; });
-}
-
 std::string_view without_scheme(std::string_view value) {
   const std::string_view scheme = value.substr(0, value.find(' '));
-  if (!same_letters(scheme, "bearer"))
+  if (!is_same_name(scheme, "bearer"))
     throw unauthorized("Authorization: write it as `Bearer KEY`, or send the key as x-api-key");
   return value.substr(std::min(value.size(), scheme.size() + 1));
 }
@@ -46,8 +36,8 @@ std::string_view without_scheme(std::string_view value) {
 std::string_view presented_key(const HttpRequest& request) {
   std::vector<std::string_view> keys;
   for (const auto& [name, value] : request.headers) {
-    if (same_letters(name, "authorization")) keys.push_back(without_scheme(value));
-    if (same_letters(name, "x-api-key")) keys.emplace_back(value);
+    if (is_same_name(name, "authorization")) keys.push_back(without_scheme(value));
+    if (is_same_name(name, "x-api-key")) keys.emplace_back(value);
   }
   if (keys.empty()) throw unauthorized("no API key: send the header `Authorization: Bearer KEY`, or x-api-key");
   if (std::ranges::any_of(keys, [&](std::string_view key) { return key != keys.front(); }))
@@ -73,7 +63,7 @@ std::optional<store::KeyGrant> Access::admit(const HttpRequest& request, Scope s
   store::KeyGrant grant = check(request);
   if (scope == Scope::kAdmin && grant.role != store::KeyRole::kAdmin)
     throw ApiException({.status = 403, .message = "this needs the API key of an admin", .code = "admin_key_needed"});
-  uses_s_[grant.key_id] = now_s();
+  uses_s_[grant.key_id] = base::unix_time_s();
   return grant;
 }
 

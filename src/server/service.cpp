@@ -46,8 +46,9 @@ std::vector<std::string> Service::warn_of(const std::vector<std::string>& unread
   return warnings;
 }
 
-Awaitable<void> respond_json(Exchange& exchange, const nlohmann::ordered_json& value) {
+Awaitable<void> respond_json(Exchange& exchange, const nlohmann::ordered_json& value, unsigned status) {
   HttpResponse response;
+  response.status = status;
   response.body = dump(value) + "\n";
   co_await exchange.respond(std::move(response));
 }

@@ -50,6 +50,6 @@ class Service {
 };
 
 // Answers with a JSON object.
-Awaitable<void> respond_json(Exchange& exchange, const nlohmann::ordered_json& value);
+Awaitable<void> respond_json(Exchange& exchange, const nlohmann::ordered_json& value, unsigned status = 200);
 
 }  // namespace vitrine::server

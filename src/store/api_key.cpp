@@ -1,14 +1,12 @@
 #include "store/api_key.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
 
 #include <fmt/format.h>
 
-#include "base/check.h"
+#include "base/random.h"
 #include "base/sha256.h"
 
 namespace vitrine::store {
@@ -23,9 +21,9 @@ std::string random_text(std::string_view alphabet, std::size_t length) {
   const std::size_t num_fair = 256 / alphabet.size() * alphabet.size();
   std::string text;
   while (text.size() < length) {
-    std::array<unsigned char, 64> bytes{};
-    VT_CHECK(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()), "getrandom failed");
-    for (const unsigned char byte : bytes) {
+    std::array<std::uint8_t, 64> bytes{};
+    base::fill_random(bytes);
+    for (const std::uint8_t byte : bytes) {
       if (byte < num_fair && text.size() < length) text += alphabet[byte % alphabet.size()];
     }
   }

@@ -5,7 +5,6 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/random.h"
 #include "base/result.h"
 #include "store/database.h"
 
@@ -144,7 +144,7 @@ void make_files(const KeyFiles& files) {
     return;
   }
   Pepper pepper{};
-  VT_CHECK(::getrandom(pepper.data(), pepper.size(), 0) == static_cast<ssize_t>(pepper.size()), "getrandom failed");
+  base::fill_random(pepper);
   file.make_private();
   file.write_all(pepper);
   file.sync();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "base/unix_time.h"
 #include "store/api_key.h"
 
 namespace vitrine::store {
@@ -19,11 +20,6 @@ constexpr std::int64_t kNumKeptSecrets = 16;  // of one key, the retired ones am
 constexpr std::string_view kSelectInfo =
     "SELECT keys.id, name, is_admin, last_characters, keys.created, last_used, revoked "
     "FROM keys JOIN secrets ON secrets.key_id = keys.id AND retired IS NULL LEFT JOIN uses ON uses.key_id = keys.id ";
-
-std::int64_t now_s() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
 
 KeyInfo read_info(const Statement& row) {
   return {.id = row.text(0),
@@ -51,7 +47,8 @@ KeyStore::KeyStore(const std::filesystem::path& folder)
 NewKey KeyStore::create(const std::string& name, KeyRole role) {
   check_name(name);
   const std::scoped_lock lock(mutex_);
-  KeyInfo info{.id = make_key_id(), .name = name, .role = role, .last_characters = {}, .created_s = now_s()};
+  KeyInfo info{
+      .id = make_key_id(), .name = name, .role = role, .last_characters = {}, .created_s = base::unix_time_s()};
   Transaction transaction(database_);
   database_.prepare("INSERT INTO keys (id, name, is_admin, created) VALUES (?, ?, ?, ?)")
       .bind(1, info.id)
@@ -100,7 +97,7 @@ NewKey KeyStore::rotate(const std::string& id) {
                           fmt::format("{}: revoked, and stays so; make a new one with `vitrine keys create`", id));
   }
   database_.prepare("UPDATE secrets SET retired = ? WHERE key_id = ? AND retired IS NULL")
-      .bind(1, now_s())
+      .bind(1, base::unix_time_s())
       .bind(2, id)
       .run();
   NewKey key = add_secret(std::move(info));
@@ -118,7 +115,10 @@ NewKey KeyStore::rotate(const std::string& id) {
 KeyInfo KeyStore::revoke(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   Transaction transaction(database_);
-  database_.prepare("UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL").bind(1, now_s()).bind(2, id).run();
+  database_.prepare("UPDATE keys SET revoked = ? WHERE id = ? AND revoked IS NULL")
+      .bind(1, base::unix_time_s())
+      .bind(2, id)
+      .run();
   KeyInfo info = find(id);
   transaction.commit();
   return info;

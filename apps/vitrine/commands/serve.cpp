@@ -1,4 +1,3 @@
-#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -6,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/unix_time.h"
 #include "engine/engine_thread.h"
 #include "server/server.h"
 #include "store/key_store.h"
@@ -20,11 +20,6 @@ namespace vitrine::cli {
 namespace {
 
 constexpr std::size_t kMaxSequences = 32;
-
-std::int64_t now_s() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
 
 // "gpt-4o-mini=smollm2-135m-instruct", or a name alone for the model that is served.
 std::string alias_name(const std::string& text, const std::string& model) {
@@ -109,7 +104,7 @@ class ServeCommand final : public Command {
     model.name = name_;
     for (const std::string& alias : aliases_)
       model.aliases.push_back(alias_name(alias, model.name));
-    model.created = now_s();
+    model.created = base::unix_time_s();
     model.tokenizer = runtime.bundle().tokenizer.get();
     model.chat_template = chat_template;
     model.special_tokens = runtime.bundle().special_tokens;

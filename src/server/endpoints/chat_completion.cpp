@@ -1,7 +1,6 @@
 #include <chrono>
 #include <utility>
 
-#include "sampling/sampling_params.h"
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
 #include "server/openai/answer_json.h"
@@ -50,7 +49,7 @@ class ChatFormat final : public AnswerFormat {
     json[name] = std::move(value);
     const bool has_scores = tokenizer_ != nullptr && (!news.scores.empty() || news.finish_reason);
     json["logprobs"] = has_scores ? chat_logprobs(news.scores, *tokenizer_) : Json();
-    json["finish_reason"] = news.finish_reason ? Json(finish_reason_text(*news.finish_reason)) : Json();
+    json["finish_reason"] = news.finish_reason ? Json(engine::finish_reason_name(*news.finish_reason)) : Json();
     return json;
   }
 
@@ -65,9 +64,7 @@ PreparedCompletion prepare(const std::string& body, const Service& service) {
   prepared.options = read_answer_options(fields, Flavour::kChat);
   prepared.model = &service.find_model(prepared.options.model);
   const chat::RenderRequest request = read_chat_prompt(fields, *prepared.model);
-  prepared.warnings = service.warn_of(fields.unread());
-  for (std::string& line : sampling::advice(prepared.options.sampling))
-    prepared.warnings.push_back(std::move(line));
+  prepared.warnings = completion_warnings(service, fields, prepared.options);
   prepared.prompts.push_back(encode_chat_prompt(request, *prepared.model));
   prepared.prepare_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return prepared;

@@ -1,7 +1,6 @@
 #include <chrono>
 #include <utility>
 
-#include "sampling/sampling_params.h"
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
 #include "server/openai/answer_json.h"
@@ -41,7 +40,7 @@ class TextFormat final : public AnswerFormat {
     json["index"] = news.choice;
     json["logprobs"] =
         tokenizer_ != nullptr ? text_logprobs(news.scores, *tokenizer_, text_offsets_[news.choice]) : Json();
-    json["finish_reason"] = news.finish_reason ? Json(finish_reason_text(*news.finish_reason)) : Json();
+    json["finish_reason"] = news.finish_reason ? Json(engine::finish_reason_name(*news.finish_reason)) : Json();
     return json;
   }
 
@@ -68,9 +67,7 @@ Prepared prepare(const std::string& body, const Service& service) {
   if (wants_echo && completion.options.sampling.logprobs)
     throw bad_field("logprobs", "not available together with echo", "unsupported");
   completion.prompts = read_text_prompts(fields, *completion.model);
-  completion.warnings = service.warn_of(fields.unread());
-  for (std::string& line : sampling::advice(completion.options.sampling))
-    completion.warnings.push_back(std::move(line));
+  completion.warnings = completion_warnings(service, fields, completion.options);
   if (wants_echo) prepared.echoes = echo_texts(fields, completion.prompts, *completion.model);
   completion.prepare_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return prepared;

@@ -28,10 +28,7 @@ std::vector<TokenId> encode(Fields& fields, const ServedModel& model) {
   return *std::move(ids);
 }
 
-Json tokenize(const std::string& body, const Service& service) {
-  const Json request = parse_body(body);
-  Fields fields(request);
-  const ServedModel& model = service.find_model(fields.text("model").value_or(""));
+Json tokenize(Fields& fields, const ServedModel& model) {
   const std::vector<TokenId> ids = encode(fields, model);
   Json json;
   json["count"] = ids.size();
@@ -42,14 +39,10 @@ Json tokenize(const std::string& body, const Service& service) {
     for (const TokenId id : ids)
       texts.push_back(tokenizer_of(model).piece(id));
   }
-  if (const auto warnings = service.warn_of(fields.unread()); !warnings.empty()) json["warnings"] = warnings;
   return json;
 }
 
-Json detokenize(const std::string& body, const Service& service) {
-  const Json request = parse_body(body);
-  Fields fields(request);
-  const ServedModel& model = service.find_model(fields.text("model").value_or(""));
+Json detokenize(Fields& fields, const ServedModel& model) {
   const Json* tokens = fields.find("tokens");
   if (tokens == nullptr) throw bad_field("tokens", "give an array of token ids", "missing_field");
   const std::vector<TokenId> ids = read_token_ids(*tokens, "tokens");
@@ -59,23 +52,28 @@ Json detokenize(const std::string& body, const Service& service) {
   }
   Json json;
   json["prompt"] = tokenizer_of(model).decode(ids);
-  if (const auto warnings = service.warn_of(fields.unread()); !warnings.empty()) json["warnings"] = warnings;
   return json;
 }
 
-Json apply_template(const std::string& body, const Service& service) {
-  const Json request = parse_body(body);
-  Fields fields(request);
-  const ServedModel& model = service.find_model(fields.text("model").value_or(""));
+Json apply_template(Fields& fields, const ServedModel& model) {
   Json json;
   json["prompt"] = render_chat_prompt(read_chat_prompt(fields, model), model).text;
+  return json;
+}
+
+using Maker = Json (*)(Fields& fields, const ServedModel& model);
+
+Json make_answer(const std::string& body, const Service& service, Maker make) {
+  const Json request = parse_body(body);
+  Fields fields(request);
+  Json json = make(fields, service.find_model(fields.text("model").value_or("")));
   if (const auto warnings = service.warn_of(fields.unread()); !warnings.empty()) json["warnings"] = warnings;
   return json;
 }
 
-// Answers with what `make` returns for the body, made where it keeps nobody waiting.
-Awaitable<void> answer_with(Exchange& exchange, Service& service, Json (*make)(const std::string&, const Service&)) {
-  auto work = [&exchange, &service, make] { return make(exchange.request().body, service); };
+// Answers with what `make` returns for the fields of the body, made where it keeps nobody waiting.
+Awaitable<void> answer_with(Exchange& exchange, Service& service, Maker make) {
+  auto work = [&exchange, &service, make] { return make_answer(exchange.request().body, service, make); };
   const Json json = co_await run_on(service.workers(), std::move(work));
   co_await respond_json(exchange, json);
 }

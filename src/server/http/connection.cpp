@@ -14,7 +14,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
-#include "base/random_hex.h"
+#include "base/random.h"
 
 namespace vitrine::server {
 namespace {

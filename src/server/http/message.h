@@ -9,6 +9,9 @@ namespace vitrine::server {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
+// Names of headers and schemes do not tell large letters from small ones.
+bool is_same_name(std::string_view a, std::string_view b);
+
 // A whole request as it came, within the server's limits.
 struct HttpRequest {
   std::string method;  // "POST"

@@ -1,10 +1,10 @@
 #include "server/openai/answer_json.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
-#include "base/random_hex.h"
+#include "base/random.h"
+#include "base/unix_time.h"
 #include "base/utf8.h"
 #include "trace/latency.h"
 
@@ -41,9 +41,7 @@ std::size_t num_characters(std::string_view text) {
 }  // namespace
 
 AnswerHead make_answer_head(std::string_view id_prefix, std::string_view model) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return {std::string(id_prefix) + base::random_hex(12), std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-          std::string(model)};
+  return {std::string(id_prefix) + base::random_hex(12), base::unix_time_s(), std::string(model)};
 }
 
 Json to_json(const AnswerHead& head, std::string_view object) {
@@ -78,10 +76,6 @@ Json timings_json(const GenerationReport& report, double prepare_s) {
   json["itl_p99_s"] = seconds_or_null(latency.itl_p99_s);
   json["tpot_s"] = seconds_or_null(latency.tpot_s);
   return json;
-}
-
-std::string_view finish_reason_text(engine::FinishReason reason) {
-  return engine::finish_reason_name(reason);
 }
 
 Json chat_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer) {

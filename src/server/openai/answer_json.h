@@ -25,8 +25,6 @@ nlohmann::ordered_json to_json(const AnswerHead& head, std::string_view object);
 nlohmann::ordered_json to_json(const Usage& usage);
 // The `timings` of an answer that took `prepare_s` seconds for its template and tokens.
 nlohmann::ordered_json timings_json(const GenerationReport& report, double prepare_s);
-// As the API spells it.
-std::string_view finish_reason_text(engine::FinishReason reason);
 
 // choices[].logprobs of a chat completion: {"content": [{token, logprob, bytes, top_logprobs}]}.
 nlohmann::ordered_json chat_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer);

@@ -29,14 +29,9 @@ std::optional<sampling::ParameterValue> parameter_value(const Json& value) {
   return std::nullopt;
 }
 
-// What the two endpoints ask for in ways of their own.
-bool has_own_reader(std::string_view field) {
-  return field == "logprobs" || field == "top_logprobs";
-}
-
 void read_sampling(Fields& fields, sampling::SamplingParams& params) {
   for (const sampling::ParameterRow& row : sampling::parameter_rows()) {
-    if (has_own_reader(row.field)) continue;
+    if (row.only_reports()) continue;  // the two endpoints ask for these in ways of their own
     for (const std::string_view name : {row.field, row.aliases[0], row.aliases[1]}) {
       const Json* value = name.empty() ? nullptr : fields.find(name);
       if (value == nullptr) continue;

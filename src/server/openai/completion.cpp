@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "sampling/sampling_params.h"
 #include "server/api_error.h"
 #include "server/openai/answer_json.h"
 
@@ -163,6 +164,14 @@ class Answer {
 };
 
 }  // namespace
+
+std::vector<std::string> completion_warnings(const Service& service, const Fields& fields,
+                                             const AnswerOptions& options) {
+  std::vector<std::string> warnings = service.warn_of(fields.unread());
+  for (std::string& line : sampling::advice(options.sampling))
+    warnings.push_back(std::move(line));
+  return warnings;
+}
 
 Awaitable<void> answer_completion(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
                                   AnswerFormat& format) {

@@ -39,6 +39,11 @@ class AnswerFormat {
   virtual std::optional<nlohmann::ordered_json> opening(std::size_t choice) = 0;
 };
 
+// What the answer should say besides: fields that nobody read, settings that work against each other. Throws
+// ApiException where unknown fields are refused.
+std::vector<std::string> completion_warnings(const Service& service, const Fields& fields,
+                                             const AnswerOptions& options);
+
 // Generates and answers, streamed or whole as the client wants it. Throws ApiException.
 Awaitable<void> answer_completion(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
                                   AnswerFormat& format);
