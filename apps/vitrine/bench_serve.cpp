@@ -55,7 +55,7 @@ Json to_json(const LoadReport& report) {
   return json;
 }
 
-std::string milliseconds(const std::optional<double>& seconds) {
+std::string whole_milliseconds(const std::optional<double>& seconds) {
   return seconds ? fmt::format("{:.0f}", *seconds * 1000.0) : "-";
 }
 
@@ -165,9 +165,10 @@ void BenchServe::print(const std::vector<Result>& results, const Context& contex
     table.rows.push_back(
         {what.concurrency > 0 ? fmt::format("{} at once", what.concurrency) : fmt::format("{:g} a second", what.rate),
          std::to_string(report.num_requests), std::to_string(report.num_errors),
-         fmt::format("{:.1f}", report.output_tokens_per_s), milliseconds(report.ttft_s.p50),
-         milliseconds(report.ttft_s.p99), milliseconds(report.itl_s.p50), milliseconds(report.itl_s.p99),
-         milliseconds(report.tpot_s.p50), milliseconds(report.e2e_s.p50),
+         fmt::format("{:.1f}", report.output_tokens_per_s), whole_milliseconds(report.ttft_s.p50),
+         whole_milliseconds(report.ttft_s.p99), whole_milliseconds(report.itl_s.p50),
+         whole_milliseconds(report.itl_s.p99), whole_milliseconds(report.tpot_s.p50),
+         whole_milliseconds(report.e2e_s.p50),
          report.goodput ? fmt::format("{:.0f} %", *report.goodput * 100.0) : "-"});
   }
   print_table(context.out, table);

@@ -42,10 +42,6 @@ std::vector<Pass> passes_of(const trace::Timeline& timeline) {
   return passes;
 }
 
-std::int64_t attribute(std::size_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
 }  // namespace
 
 void ForwardTrace::on_values(std::string_view name, std::span<const float> values, std::size_t width) {
@@ -72,9 +68,9 @@ void ForwardTrace::add_spans(trace::Timeline& timeline) const {
     // Nothing shows the moment at which a pass begins, but the span around it does.
     const trace::Interval time{std::max(part.time.start_ns, pass.time.start_ns), part.time.end_ns};
     const trace::SpanId id = timeline.record(part.stage, time, pass.id, part.name);
-    if (part.stage == Stage::kLayer) timeline.annotate(id, "layer", attribute(part.layer_idx));
+    if (part.stage == Stage::kLayer) timeline.annotate(id, "layer", trace::size_attribute(part.layer_idx));
     timeline.annotate(id, "shape", fmt::format("[{}, {}]", part.num_rows, part.width));
-    timeline.annotate(id, "bytes", attribute(part.num_rows * part.width * sizeof(float)));
+    timeline.annotate(id, "bytes", trace::size_attribute(part.num_rows * part.width * sizeof(float)));
   }
 }
 

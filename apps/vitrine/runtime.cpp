@@ -52,10 +52,6 @@ std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags, const loader
       .isa = isa, .num_threads = num_threads, .paths = paths_for(flags, isa), .cache = packed_cache(flags, weights)});
 }
 
-std::int64_t attribute(std::size_t value) {
-  return static_cast<std::int64_t>(value);
-}
-
 }  // namespace
 
 Runtime::Runtime(const std::string& path, const RuntimeFlags& flags, trace::Timeline& timeline) {
@@ -82,13 +78,13 @@ void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::
     model_ = models::load_model(bundle_.files, *backend_).value_or_throw();
     backend_->finish_loading();
     ledger_.add(base::MemoryKind::kWeights, model_->weight_bytes());
-    weights.annotate("bytes", attribute(model_->weight_bytes()));
-    weights.annotate("bytes_from_cache", attribute(backend_->weight_bytes_from_cache()));
+    weights.annotate("bytes", trace::size_attribute(model_->weight_bytes()));
+    weights.annotate("bytes_from_cache", trace::size_attribute(backend_->weight_bytes_from_cache()));
   }
   ScopedSpan engine(timeline, Stage::kLoad, span, "create_engine");
   create_engine(std::move(config));
-  engine.annotate("context_length", attribute(engine_->config().context_length));
-  engine.annotate("kv_blocks", attribute(engine_->stats().num_blocks));
+  engine.annotate("context_length", trace::size_attribute(engine_->config().context_length));
+  engine.annotate("kv_blocks", trace::size_attribute(engine_->stats().num_blocks));
 }
 
 engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t available_bytes) {

@@ -6,10 +6,15 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace vitrine::loader {
 
 static_assert(std::endian::native == std::endian::little, "the file formats are little-endian and are read in place");
+
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 // A cursor over bytes that never passes their end: every read answers nullopt instead, and then does not move.
 class ByteReader {

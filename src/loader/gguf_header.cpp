@@ -79,10 +79,6 @@ class HeaderParser {
   ByteReader reader_;
 };
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // By division, so that no count can wrap.
 void HeaderParser::check_count(std::uint64_t count, std::uint64_t min_item_bytes, std::string_view what) const {
   if (count <= reader_.remaining() / min_item_bytes) return;

@@ -23,19 +23,19 @@ struct TypeInfo {
 };
 
 // By id.
-constexpr std::array<TypeInfo, 13> kTypes{{{"uint8", 1},
-                                           {"int8", 1},
-                                           {"uint16", 2},
-                                           {"int16", 2},
-                                           {"uint32", 4},
-                                           {"int32", 4},
-                                           {"float32", 4},
-                                           {"bool", 1},
-                                           {"string", 0},
-                                           {"array", 0},
-                                           {"uint64", 8},
-                                           {"int64", 8},
-                                           {"float64", 8}}};
+constexpr std::array<TypeInfo, 13> kMetadataTypes{{{"uint8", 1},
+                                                   {"int8", 1},
+                                                   {"uint16", 2},
+                                                   {"int16", 2},
+                                                   {"uint32", 4},
+                                                   {"int32", 4},
+                                                   {"float32", 4},
+                                                   {"bool", 1},
+                                                   {"string", 0},
+                                                   {"array", 0},
+                                                   {"uint64", 8},
+                                                   {"int64", 8},
+                                                   {"float64", 8}}};
 
 template <typename T>
 T load(const std::byte* data) {
@@ -108,10 +108,6 @@ bool decode_floats(MetadataType type, std::span<const std::byte> payload, std::s
   });
 }
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 base::Error wrong_type(std::string_view key, std::string_view wanted, const MetadataValue& value) {
   std::string type(metadata_type_name(value.type));
   if (value.is_array()) type += fmt::format(" of {}", metadata_type_name(value.element_type));
@@ -145,11 +141,11 @@ Metadata::Lookup<T> check_range(std::string_view key, Metadata::Lookup<T> looked
 }  // namespace
 
 std::string_view metadata_type_name(MetadataType type) {
-  return kTypes[static_cast<std::size_t>(type)].name;
+  return kMetadataTypes[static_cast<std::size_t>(type)].name;
 }
 
 std::size_t metadata_type_bytes(MetadataType type) {
-  return kTypes[static_cast<std::size_t>(type)].bytes;
+  return kMetadataTypes[static_cast<std::size_t>(type)].bytes;
 }
 
 std::optional<std::uint64_t> MetadataValue::as_uint() const {

@@ -5,7 +5,7 @@
 namespace vitrine::loader {
 namespace {
 
-using Entry = std::pair<std::string_view, std::size_t>;
+using NamedIndex = std::pair<std::string_view, std::size_t>;
 
 }  // namespace
 
@@ -17,13 +17,13 @@ NameIndex::NameIndex(const std::vector<std::string_view>& names) {
 }
 
 std::optional<std::size_t> NameIndex::find(std::string_view name) const {
-  const auto found = std::ranges::lower_bound(sorted_, name, {}, &Entry::first);
+  const auto found = std::ranges::lower_bound(sorted_, name, {}, &NamedIndex::first);
   if (found == sorted_.end() || found->first != name) return std::nullopt;
   return found->second;
 }
 
 std::optional<std::string_view> NameIndex::duplicate() const {
-  const auto found = std::ranges::adjacent_find(sorted_, {}, &Entry::first);
+  const auto found = std::ranges::adjacent_find(sorted_, {}, &NamedIndex::first);
   if (found == sorted_.end()) return std::nullopt;
   return found->first;
 }

@@ -20,7 +20,8 @@ using tensor::DType;
 using tensor::Shape;
 
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
-constexpr std::size_t kMaxTensors = 250'000;  // above any model; bounds the time and memory that a header can cost
+constexpr std::size_t kMaxHeaderTensors =
+    250'000;  // above any model; bounds the time and memory that a header can cost
 constexpr std::string_view kFileMetadataKey = "__metadata__";
 
 struct StoredType {
@@ -29,16 +30,16 @@ struct StoredType {
   bool is_weight = true;
 };
 
-constexpr auto kTypes = std::to_array<StoredType>({{"F32", DType::kF32},
-                                                   {"F16", DType::kF16},
-                                                   {"BF16", DType::kBF16},
-                                                   {"F64", DType::kF64},
-                                                   {"I8", DType::kI8},
-                                                   {"I16", DType::kI16},
-                                                   {"I32", DType::kI32},
-                                                   {"I64", DType::kI64},
-                                                   {"U8", DType::kI8},
-                                                   {"BOOL", DType::kI8, false}});
+constexpr auto kStoredTypes = std::to_array<StoredType>({{"F32", DType::kF32},
+                                                         {"F16", DType::kF16},
+                                                         {"BF16", DType::kBF16},
+                                                         {"F64", DType::kF64},
+                                                         {"I8", DType::kI8},
+                                                         {"I16", DType::kI16},
+                                                         {"I32", DType::kI32},
+                                                         {"I64", DType::kI64},
+                                                         {"U8", DType::kI8},
+                                                         {"BOOL", DType::kI8, false}});
 
 struct Entry {
   std::string name;
@@ -68,8 +69,8 @@ void skip_file_metadata(JsonScanner& scanner) {
 
 const StoredType* read_type(JsonScanner& scanner, const std::string& name) {
   const std::string type_name = scanner.read_string();
-  const auto* found = std::ranges::find(kTypes, type_name, &StoredType::name);
-  if (found == kTypes.end()) {
+  const auto* found = std::ranges::find(kStoredTypes, type_name, &StoredType::name);
+  if (found == kStoredTypes.end()) {
     fail(fmt::format("tensor {}: dtype {} is not supported", in_quotes(name), in_quotes(type_name)));
   }
   return found;
@@ -143,7 +144,7 @@ std::vector<Entry> read_header(std::string_view header) {
     std::string name = scanner.read_string();
     scanner.expect(':');
     if (name != kFileMetadataKey) {
-      if (entries.size() == kMaxTensors) fail(fmt::format("more than {} tensors", kMaxTensors));
+      if (entries.size() == kMaxHeaderTensors) fail(fmt::format("more than {} tensors", kMaxHeaderTensors));
       entries.push_back(read_entry(scanner, std::move(name)));
     } else if (std::exchange(has_metadata, true)) {
       fail("__metadata__ occurs more than once");

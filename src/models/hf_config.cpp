@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMaxSize = 1U << 30U;
+constexpr double kMaxConfigSize = 1U << 30U;
 
 [[noreturn]] void fail(std::string_view key, const std::string& reason) {
   throw base::Exception(base::bad_file("config.json: " + std::string(key) + ": " + reason));
@@ -80,7 +80,7 @@ void check_theta(double theta) {
 std::size_t hf_size(const json& object, std::string_view key, std::size_t fallback) {
   const json* value = find(object, key);
   if (value == nullptr) return fallback;
-  if (!value->is_number_integer() || value->get<double>() < 0.0 || value->get<double>() > kMaxSize) {
+  if (!value->is_number_integer() || value->get<double>() < 0.0 || value->get<double>() > kMaxConfigSize) {
     fail(key, "is not a size");
   }
   return value->get<std::size_t>();

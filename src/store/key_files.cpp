@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 using base::ErrorKind;
 
 constexpr int kSchemaVersion = 1;
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::chrono::seconds kOpenPatience{5};
 
 // keys: one row a key, for ever. secrets: its current secret (retired is null) and those before. uses: apart, so that
 // noting a use can never write over a revocation. All times are seconds since 1970.
@@ -125,7 +125,7 @@ void make_database(const KeyFiles& files, const Pepper& pepper) {
     ::unlink((files.database().string() + ending).c_str());
   // Made here for its mode, which SQLite gives to the files beside it as well.
   Descriptor(files.database(), O_RDWR | O_CREAT | O_EXCL).make_private();
-  const Database database(files.database(), kPatience);
+  const Database database(files.database(), kOpenPatience);
   database.execute("PRAGMA journal_mode = WAL");
   Transaction transaction(database);
   database.execute(kSchema);
@@ -160,7 +160,7 @@ void check_database(const KeyFiles& files, const Pepper& pepper) {
     if (errno == ENOENT) throw lost(path, files.pepper(), "missing, though its keys.pepper is there");
     throw file_failure(path, errno);
   }
-  const Database database(path, kPatience);
+  const Database database(path, kOpenPatience);
   Statement version = database.prepare("PRAGMA user_version");
   version.step();
   if (version.integer(0) > kSchemaVersion) {

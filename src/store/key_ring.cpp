@@ -14,7 +14,7 @@ namespace vitrine::store {
 namespace {
 
 // Readers hardly ever wait in WAL mode, and here all clients would wait along.
-constexpr std::chrono::milliseconds kPatience{250};
+constexpr std::chrono::milliseconds kReadPatience{250};
 
 }  // namespace
 
@@ -22,7 +22,7 @@ KeyRing::KeyRing(const KeyStore& store)
     : path_(store.files().database().string()),
       pepper_(store.pepper()),
       file_(file_id(path_)),
-      database_(path_, kPatience),
+      database_(path_, kReadPatience),
       data_version_(database_.prepare("PRAGMA data_version")) {
   refresh();
 }

@@ -26,7 +26,7 @@ struct StoredType {
   DType type;
 };
 
-constexpr auto kTypes =
+constexpr auto kStoredTypes =
     std::to_array<StoredType>({{"'<f4'", DType::kF32}, {"'<i4'", DType::kI32}, {"'<i8'", DType::kI64}});
 
 std::string shape_text(const Shape& shape) {
@@ -76,7 +76,7 @@ class DictScanner {
 };
 
 const StoredType* read_type(DictScanner& scanner) {
-  for (const StoredType& stored : kTypes) {
+  for (const StoredType& stored : kStoredTypes) {
     if (scanner.accept(stored.descr)) return &stored;
   }
   return nullptr;
@@ -126,8 +126,8 @@ base::Error write_error(const std::filesystem::path& path) {
 }  // namespace
 
 base::Result<void> write_npy(const std::filesystem::path& path, const TensorView& array) {
-  const auto* stored = std::ranges::find(kTypes, array.type, &StoredType::type);
-  VT_CHECK(stored != kTypes.end(), "only float32, int32 and int64 arrays are written as .npy");
+  const auto* stored = std::ranges::find(kStoredTypes, array.type, &StoredType::type);
+  VT_CHECK(stored != kStoredTypes.end(), "only float32, int32 and int64 arrays are written as .npy");
   const std::string header = header_text(*stored, array.shape);
   const std::array<char, 2> header_size{static_cast<char>(header.size() & 0xFFU),
                                         static_cast<char>(header.size() >> 8U)};

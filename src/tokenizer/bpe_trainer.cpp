@@ -18,7 +18,7 @@
 namespace vitrine::tokenizer {
 namespace {
 
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kNoList = std::numeric_limits<std::uint32_t>::max();
 
 // Spellings by id, and ids by spelling.
 class Pieces {
@@ -60,7 +60,7 @@ struct Candidate {
   std::int64_t count = 0;  // when it was put in, or looked at last
   std::uint64_t pair = 0;
   std::uint32_t born = 0;  // the step
-  std::uint32_t words = kNone;
+  std::uint32_t words = kNoList;
 
   // The order of a heap with the next merge on top.
   friend bool operator<(const Candidate& a, const Candidate& b) {
@@ -109,7 +109,7 @@ class WordLists {
 // per neighbour and not once per place.
 class Neighbours {
  public:
-  explicit Neighbours(std::size_t num_ids) : moved_(num_ids), list_(num_ids, kNone) {}
+  explicit Neighbours(std::size_t num_ids) : moved_(num_ids), list_(num_ids, kNoList) {}
 
   void move(TokenId neighbour, std::uint32_t word, std::int64_t times, WordLists& lists) {
     const auto i = static_cast<std::size_t>(neighbour);
@@ -170,7 +170,7 @@ class MergeLoop {
     for (const std::uint32_t word : lists_.take(candidate.words))
       merge_in_word(word, left, right, merged);
     if (left_.moved(merged) != 0 && right_.moved(merged) != 0) {  // both are of the pair of the new token with itself
-      lists_.unite(left_.list(merged), std::exchange(right_.list(merged), kNone));
+      lists_.unite(left_.list(merged), std::exchange(right_.list(merged), kNoList));
     }
     for (const TokenId neighbour : left_.touched()) {
       pair_counts_.insert(pair_key(neighbour, left), 0) -= left_.moved(neighbour);
@@ -216,8 +216,8 @@ class MergeLoop {
       const TokenId* const symbols = symbols_.data() + words_[i].begin;
       for (std::size_t k = 0; k + 1 < words_[i].length; ++k) {
         const std::uint64_t pair = pair_key(symbols[k], symbols[k + 1]);
-        std::uint32_t& list = lists.insert(pair, kNone);
-        if (list == kNone) found.emplace_back(pair, list = lists_.make());
+        std::uint32_t& list = lists.insert(pair, kNoList);
+        if (list == kNoList) found.emplace_back(pair, list = lists_.make());
         lists_.append(list, i);
         pair_counts_.insert(pair, 0) += words_[i].times;
       }
@@ -246,7 +246,7 @@ class MergeLoop {
   }
 
   void push_new(std::uint64_t pair, std::uint32_t list) {
-    if (list != kNone) push({*pair_counts_.find(pair), pair, step_, list});
+    if (list != kNoList) push({*pair_counts_.find(pair), pair, step_, list});
   }
 
   // A pair that is too rare waits for nothing: its count rises only with places that come with a candidate of theirs.

@@ -9,7 +9,7 @@ namespace {
 
 // Up to here the scans are faster than the bookkeeping of the buckets.
 constexpr std::size_t kMaxScanned = 64;
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint32_t kNoSymbol = std::numeric_limits<std::uint32_t>::max();
 
 // The candidate pairs of one rank, by the position of their left symbol. Nearly all arrive in increasing order.
 class Bucket {
@@ -51,8 +51,8 @@ class RankBuckets {
     previous_.resize(num_symbols);
     pair_.resize(num_symbols);
     for (std::uint32_t i = 0; i < num_symbols; ++i) {
-      next_[i] = i + 1 < num_symbols ? i + 1 : kNone;
-      previous_[i] = i > 0 ? i - 1 : kNone;
+      next_[i] = i + 1 < num_symbols ? i + 1 : kNoSymbol;
+      previous_[i] = i > 0 ? i - 1 : kNoSymbol;
     }
     for (std::uint32_t i = 0; i < num_symbols; ++i)
       find_pair(i);
@@ -70,7 +70,7 @@ class RankBuckets {
 
  private:
   void find_pair(std::uint32_t left) {
-    pair_[left] = next_[left] == kNone ? Merge{} : merges_.find(symbols_[left], symbols_[next_[left]]);
+    pair_[left] = next_[left] == kNoSymbol ? Merge{} : merges_.find(symbols_[left], symbols_[next_[left]]);
     if (pair_[left].merged < 0) return;
     Bucket& bucket = buckets_[bucket_index(pair_[left].rank)];
     bucket.add(left);
@@ -106,15 +106,15 @@ class RankBuckets {
     const std::uint32_t right = next_[left];
     symbols_[left] = {pair_[left].merged, symbols_[left].length + symbols_[right].length};
     next_[left] = next_[right];
-    if (next_[right] != kNone) previous_[next_[right]] = left;
+    if (next_[right] != kNoSymbol) previous_[next_[right]] = left;
     pair_[right] = {};
-    if (previous_[left] != kNone) find_pair(previous_[left]);
+    if (previous_[left] != kNoSymbol) find_pair(previous_[left]);
     find_pair(left);
   }
 
   void compact() {
     std::size_t num_kept = 0;
-    for (std::uint32_t i = 0; i != kNone; i = next_[i])
+    for (std::uint32_t i = 0; i != kNoSymbol; i = next_[i])
       symbols_[num_kept++] = symbols_[i];
     symbols_.resize(num_kept);
   }
@@ -126,7 +126,7 @@ class RankBuckets {
   std::vector<std::uint32_t> ranks_;
   FlatMap<std::uint32_t> bucket_of_rank_;
   std::vector<Bucket> buckets_;
-  std::uint32_t last_rank_ = kNone;
+  std::uint32_t last_rank_ = kNoSymbol;
   std::uint32_t last_bucket_ = 0;
 };
 

@@ -55,6 +55,9 @@ struct Span {
 };
 
 using AttributeValue = std::variant<std::int64_t, double, std::string>;
+inline AttributeValue size_attribute(std::size_t size) {
+  return static_cast<std::int64_t>(size);
+}
 
 struct Attribute {
   SpanId span;

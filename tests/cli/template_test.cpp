@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 class TemplateTest : public ::testing::Test {
  protected:
@@ -43,7 +43,7 @@ TEST_F(TemplateTest, RendersAJinjaFile) {
   const std::string source = write("t.jinja", kTemplate);
   const RunResult result = run_vitrine({"template", source, "--messages", write_messages(), "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(Json::parse(result.out), (Json{{"text", "<user>hi<assistant>"}, {"ids", nullptr}}));
+  EXPECT_EQ(OrderedJson::parse(result.out), (OrderedJson{{"text", "<user>hi<assistant>"}, {"ids", nullptr}}));
 }
 
 TEST_F(TemplateTest, TakesToolsOptionsAndSpecialTokensFromFiles) {
@@ -56,7 +56,7 @@ TEST_F(TemplateTest, TakesToolsOptionsAndSpecialTokensFromFiles) {
 }
 
 TEST_F(TemplateTest, ReadsATokenizerConfig) {
-  const Json config = {{"bos_token", {{"content", "<s>"}}}, {"chat_template", kTemplate}};
+  const OrderedJson config = {{"bos_token", {{"content", "<s>"}}}, {"chat_template", kTemplate}};
   const RunResult result = run_vitrine({"template", write("tokenizer_config.json", config.dump()), "--messages",
                                         write_messages(), "--no-generation-prompt"});
   EXPECT_EQ(result.out, "<s><user>hi") << result.err;

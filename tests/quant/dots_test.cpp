@@ -10,7 +10,7 @@ constexpr std::size_t kColumns = 1024;
 constexpr std::size_t kNumWeights = 32;
 constexpr std::size_t kNumActivations = 3;
 
-const nlohmann::json& index() {
+const nlohmann::json& dots_index() {
   static const nlohmann::json json = testing::read_json(testing::data_path("dots/index.json"));
   return json;
 }
@@ -24,7 +24,7 @@ struct DotCase {
 
 std::vector<DotCase> dot_cases() {
   std::vector<DotCase> cases;
-  for (const auto& [name, entry] : index().at("types").items()) {
+  for (const auto& [name, entry] : dots_index().at("types").items()) {
     const QuantFormat& format = format_named(name);
     cases.push_back({name, format, entry, format.dot_activation == tensor::DType::kQ8_0});
   }
@@ -52,14 +52,14 @@ void expect_dots(const DotCase& test, const std::vector<std::byte>& activations,
 
 TEST(QuantDots, AreExactForGivenInt8Activations) {
   for (const DotCase& test : dot_cases()) {
-    const auto activations = load_array<std::byte>(index().at(test.short_blocks ? "act_q8_0" : "act_q8_K"));
+    const auto activations = load_array<std::byte>(dots_index().at(test.short_blocks ? "act_q8_0" : "act_q8_K"));
     expect_dots(test, activations, test.short_blocks ? "dot_with_act_q8_0" : "dot_with_act_q8_K",
                 std::vector<double>(kNumWeights * kNumActivations, 0.0));
   }
 }
 
 TEST(QuantDots, StayWithinTheRoundingOfActivationsQuantisedHere) {
-  const auto activations = load_array<float>(index().at("activations"));
+  const auto activations = load_array<float>(dots_index().at("activations"));
   for (const DotCase& test : dot_cases()) {
     const auto bounds =
         load_array<double>(test.entry.at(test.short_blocks ? "bound_act_q8_block32" : "bound_act_q8_block256"));

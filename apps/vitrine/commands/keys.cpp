@@ -22,7 +22,7 @@ ordered_json or_null(const std::optional<std::int64_t>& value) {
   return value ? ordered_json(*value) : ordered_json();
 }
 
-ordered_json to_json(const KeyInfo& key) {
+ordered_json key_json(const KeyInfo& key) {
   return {{"id", key.id},
           {"name", key.name},
           {"admin", key.role == KeyRole::kAdmin},
@@ -89,7 +89,7 @@ class KeysCommand final : public Command {
     if (context.flags.json) {
       ordered_json rows = ordered_json::array();
       for (const KeyInfo& key : all)
-        rows.push_back(to_json(key));
+        rows.push_back(key_json(key));
       print_json(context, {{"keys", rows}});
     } else if (context.flags.quiet) {
       for (const KeyInfo& key : all)

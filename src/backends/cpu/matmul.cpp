@@ -12,7 +12,7 @@ namespace {
 // Rows that stay in the second-level cache while a run of tiles is multiplied with them.
 constexpr std::size_t kRowBlock = 128;
 // Bytes of weights that a thread takes at a time.
-constexpr std::size_t kChunkBytes = 64 * 1024;
+constexpr std::size_t kCacheChunkBytes = 64 * 1024;
 
 const PackedMatrix& packed(const ops::Matrix& matrix) {
   return static_cast<const PackedMatrix&>(matrix);
@@ -139,7 +139,7 @@ void CpuBackend::multiply(ops::Rows x, PathRows& rows) {
   std::size_t num_bytes = 1;
   for (const Product& product : products_)
     num_bytes += product.matrix->num_tiles() * product.matrix->tile_bytes();
-  const std::size_t for_cache = std::max<std::size_t>(1, kChunkBytes * num_tiles / num_bytes);
+  const std::size_t for_cache = std::max<std::size_t>(1, kCacheChunkBytes * num_tiles / num_bytes);
   const std::size_t for_balance = std::max<std::size_t>(1, num_tiles / (4 * pool_.num_threads()));
   pool_.for_range(num_tiles, std::min(for_cache, for_balance),
                   [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {

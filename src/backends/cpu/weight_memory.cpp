@@ -11,7 +11,7 @@
 namespace vitrine::backends::cpu {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMemoryChunkBytes = std::size_t{64} << 20U;
 constexpr std::size_t kCacheLineBytes = 64;
 // A smaller model is packed sooner than a file of it is kept in order.
 constexpr std::size_t kLeastCachedBytes = std::size_t{16} << 20U;
@@ -46,7 +46,7 @@ std::filesystem::path WeightMemory::file_path() const {
 std::byte* WeightMemory::allocate(std::size_t size_bytes) {
   const std::size_t padded = (size_bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
   if (chunks_.empty() || padded > chunks_.back().size_bytes() - chunk_used_) {
-    chunks_.emplace_back(std::max(padded, kChunkBytes));
+    chunks_.emplace_back(std::max(padded, kMemoryChunkBytes));
     chunk_used_ = 0;
   }
   std::byte* const data = chunks_.back().data() + chunk_used_;

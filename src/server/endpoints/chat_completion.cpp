@@ -56,7 +56,7 @@ class ChatFormat final : public AnswerFormat {
   const tokenizer::Tokenizer* tokenizer_;  // null: no log-probabilities are wanted
 };
 
-PreparedCompletion prepare(const std::string& body, const Service& service) {
+PreparedCompletion prepare_chat(const std::string& body, const Service& service) {
   const auto began = std::chrono::steady_clock::now();
   const Json json = parse_body(body);
   Fields fields(json);
@@ -73,7 +73,7 @@ PreparedCompletion prepare(const std::string& body, const Service& service) {
 }  // namespace
 
 Awaitable<void> answer_chat_completion(Exchange& exchange, Service& service) {
-  auto work = [&exchange, &service] { return prepare(exchange.request().body, service); };
+  auto work = [&exchange, &service] { return prepare_chat(exchange.request().body, service); };
   const PreparedCompletion prepared = co_await run_on(service.workers(), std::move(work));
   ChatFormat format(prepared);
   co_await answer_completion(exchange, service, prepared, format);

@@ -55,7 +55,7 @@ struct Prepared {
   std::vector<std::string> echoes;
 };
 
-Prepared prepare(const std::string& body, const Service& service) {
+Prepared prepare_text(const std::string& body, const Service& service) {
   const auto began = std::chrono::steady_clock::now();
   const Json json = parse_body(body);
   Fields fields(json);
@@ -76,7 +76,7 @@ Prepared prepare(const std::string& body, const Service& service) {
 }  // namespace
 
 Awaitable<void> answer_text_completion(Exchange& exchange, Service& service) {
-  auto work = [&exchange, &service] { return prepare(exchange.request().body, service); };
+  auto work = [&exchange, &service] { return prepare_text(exchange.request().body, service); };
   const Prepared prepared = co_await run_on(service.workers(), std::move(work));
   TextFormat format(prepared.completion, prepared.echoes);
   co_await answer_completion(exchange, service, prepared.completion, format);

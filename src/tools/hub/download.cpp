@@ -51,10 +51,6 @@ bool is_transient(long status) {
   return status >= 500 || status == 429 || status == 408;
 }
 
-Error interrupted() {
-  return {ErrorKind::kInterrupted, "interrupted; the same command goes on from here"};
-}
-
 // One file on its way: the .part file, and beside it the ETag by which a server can tell that it is still the same.
 class PartFile {
  public:

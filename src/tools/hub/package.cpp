@@ -28,10 +28,6 @@ std::vector<std::string> python_candidates() {
   return {"python3", "python"};
 }
 
-Error interrupted() {
-  return {ErrorKind::kInterrupted, "interrupted; the same command goes on from here"};
-}
-
 // The first Python that has pip.
 Result<std::string> find_python(Observer& observer) {
   for (const std::string& python : python_candidates()) {
