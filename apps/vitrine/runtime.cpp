@@ -95,6 +95,9 @@ engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t
   config.max_chunk_tokens = flags.max_chunk_tokens;
   config.prefix_cache = !flags.no_prefix_cache;
   config.settle_answers = flags.settle_answers;
+  config.publish_answers = flags.publish_answers;
+  config.static_batches = flags.static_batches;
+  config.kv_cache = !flags.no_kv_cache;
   config.target_gap_s = 1e-3 * static_cast<double>(flags.target_gap_ms);
   const MemoryNeed need = memory_need(bundle_, model, config.kv_type, flags);
   config.context_length = choose_context(need, model, flags, available_bytes);

@@ -29,6 +29,10 @@ void add_runtime_flags(const Parser& parser, RuntimeFlags& flags) {
            fmt::format("Most prompt tokens in one step (default {})", flags.max_chunk_tokens))
       .between(1, 65536)
       .group(kGroup);
+  parser
+      .add_switch("--no-kv-cache", flags.no_kv_cache,
+                  "Compute every position again for each token: the same answer, to see what the cache is good for")
+      .group(kGroup);
   parser.add_switch("--reference", flags.reference, "Compute everything in plain float32").group(kGroup);
   parser
       .add_switch("--no-repack-cache", flags.no_repack_cache,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "base/checked.h"
@@ -38,6 +39,17 @@ TokenEvent end_event(FinishReason reason) {
   return event;
 }
 
+// The last event of a request whose prompt was all that it wanted computed.
+TokenEvent computed_event(const Sequence& sequence) {
+  TokenEvent event = end_event(FinishReason::kLength);
+  event.embedding = sequence.embedding();
+  if (std::ranges::all_of(event.embedding, [](float value) { return std::isfinite(value); })) return event;
+  event.embedding.clear();
+  event.finish_reason = FinishReason::kError;
+  event.error = "the hidden states hold values that are not finite; the model file or its quantisation is at fault";
+  return event;
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Engine>> Engine::create(const models::Model& model, EngineConfig config,
@@ -59,7 +71,11 @@ Engine::Engine(const models::Model& model, EngineConfig config, kvcache::KvCache
       config_(std::move(config)),
       ledger_(ledger),
       cache_(std::move(cache)),
-      scheduler_({config_.max_sequences, config_.max_chunk_tokens}, cache_.num_blocks()),
+      scheduler_({.max_sequences = config_.max_sequences,
+                  .max_chunk_tokens = config_.max_chunk_tokens,
+                  .static_batches = config_.static_batches,
+                  .publish_answers = config_.publish_answers},
+                 cache_.num_blocks()),
       chunk_budget_(config_.max_chunk_tokens, config_.target_gap_s),
       runner_(model, cache_, {config_.max_chunk_tokens + config_.max_sequences, config_.max_sequences}) {
   using enum base::MemoryKind;
@@ -87,7 +103,8 @@ std::optional<Refusal> Engine::validate(const Request& request) const {
 }
 
 std::vector<kvcache::PrefixDigest> Engine::prefix_digests(const Request& request) const {
-  if (!config_.prefix_cache) return {};
+  // A mean needs every position computed.
+  if (!config_.prefix_cache || !config_.kv_cache || request.pooling == Pooling::kMean) return {};
   const std::string seed = fmt::format("{}\n{}", config_.prefix_seed, tensor::dtype_info(config_.kv_type).name);
   return kvcache::prefix_digests(kvcache::prefix_root(seed, request.cache_salt), request.prompt);
 }
@@ -154,16 +171,16 @@ void Engine::publish(const SchedulerOutput& work, std::span<const SampleResult> 
   ++num_steps_;
   num_preemptions_ += work.num_preempted;
   // Ids first: an event may end its sequence.
-  std::vector<RequestId> without_answer;
+  std::vector<std::pair<RequestId, TokenEvent>> without_answer;
   for (const ScheduledRows& rows : work.rows) {
     if (!rows.sequence->wants_token() && rows.sequence->num_pending() == 0)
-      without_answer.push_back(rows.sequence->id());
+      without_answer.emplace_back(rows.sequence->id(), computed_event(*rows.sequence));
   }
   for (const SampleResult& result : results) {
     publish_token(result);
   }
-  for (const RequestId id : without_answer) {
-    finish(id, end_event(FinishReason::kLength));
+  for (auto& [id, event] : without_answer) {
+    finish(id, std::move(event));
   }
   note_memory();
 }
@@ -180,6 +197,8 @@ void Engine::publish_token(const SampleResult& result) {
   event.logprob = result.sampled->logprob;
   event.top_logprobs = result.sampled->top_logprobs;
   event.finish_reason = sequence.append(result.sampled->id);
+  if (config_.publish_answers) sequence.extend_prefix();
+  if (!config_.kv_cache) sequence.restart();
   sequence.clock.charge(trace::Stage::kOther);
   sequence.clock.mark_first_token();
   if (event.finish_reason) return finish(sequence.id(), std::move(event));

@@ -31,6 +31,12 @@ struct EngineConfig {
   // what it is without them.
   double target_gap_s = 0.0;
   bool prefix_cache = true;
+  // Answers are published for later turns as they are generated. Saves settling them, but the bits of a later answer
+  // then depend on how the conversation came about.
+  bool publish_answers = false;
+  bool static_batches = false;  // see SchedulerConfig
+  // Without, every position is computed again for each token, in its own role: the same bits, for comparison.
+  bool kv_cache = true;
   // A finished answer is read again as part of a prompt while nothing else is to be done, so that a conversation's next
   // turn finds all of it in the prefix cache: rows that were generated are never shared, their bits differ.
   bool settle_answers = false;

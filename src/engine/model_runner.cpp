@@ -19,12 +19,14 @@ void ModelRunner::append(const ScheduledRows& rows) {
   });
   batch_.token_ids.insert(batch_.token_ids.end(), tokens.begin(), tokens.end());
   if (rows.samples()) batch_.logit_rows.push_back(batch_.num_rows() - 1);
+  batch_.wants_final_hidden |= sequence.request().pooling != Pooling::kNone;
 }
 
 void ModelRunner::run(const SchedulerOutput& work, models::ForwardObserver* observer) {
   batch_.token_ids.clear();
   batch_.sequences.clear();
   batch_.logit_rows.clear();
+  batch_.wants_final_hidden = false;
   for (const ScheduledRows& rows : work.rows) {
     append(rows);
     RequestClock& clock = rows.sequence->clock;
@@ -33,8 +35,19 @@ void ModelRunner::run(const SchedulerOutput& work, models::ForwardObserver* obse
   }
   if (work.rows.empty()) return;
   model_.forward(batch_, cache_, *workspace_, observer);
+  if (batch_.wants_final_hidden) pool(work);
   for (const ScheduledRows& rows : work.rows) {
     charge_forward(rows);
+  }
+}
+
+void ModelRunner::pool(const SchedulerOutput& work) {
+  for (std::size_t i = 0; i < work.rows.size(); ++i) {
+    Sequence& sequence = *work.rows[i].sequence;
+    if (sequence.request().pooling == Pooling::kNone) continue;
+    const models::SequenceRows& rows = batch_.sequences[i];
+    for (std::size_t row = rows.first_row; row < rows.first_row + rows.num_rows; ++row)
+      sequence.pool(workspace_->final_hidden(row));
   }
 }
 

@@ -37,6 +37,7 @@ class ModelRunner {
 
  private:
   void append(const ScheduledRows& rows);
+  void pool(const SchedulerOutput& work);
   void charge_forward(const ScheduledRows& rows) const;
 
   const models::Model& model_;

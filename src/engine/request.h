@@ -18,6 +18,13 @@ namespace vitrine::engine {
 // Given out by Engine::submit in rising order; never used twice by one engine.
 enum class RequestId : std::uint64_t {};
 
+// What of a prompt's hidden states after the final norm becomes its embedding, a vector of length 1.
+enum class Pooling {
+  kNone,
+  kLast,  // the last token's: it has seen all others
+  kMean,  // the mean over all tokens
+};
+
 // What a client wants, in token ids: the engine knows no text. Immutable once submitted.
 struct Request {
   std::vector<TokenId> prompt;
@@ -27,10 +34,13 @@ struct Request {
   std::vector<TokenId> stop_tokens;  // ends the answer always
   std::vector<TokenId> eog_tokens;   // the model's own end-of-generation tokens
   bool ignore_eos = false;           // go on after an eog token
+  Pooling pooling = Pooling::kNone;  // else nothing is generated (max_tokens 0) and the last event has the embedding
   // Only requests with the same salt share cached prefixes. Set from the tenant by the server, never by the client
   // alone.
   std::string cache_salt;
-  int priority = 0;         // higher runs first; equal ones run in the order of their arrival
+  // Requests of equal priority run in the order of their arrival, but tenants take turns: the one served least is next.
+  std::string tenant;
+  int priority = 0;         // higher runs first
   bool background = false;  // computed only in steps for which no other request has anything
 };
 
@@ -62,7 +72,8 @@ struct TokenEvent {
   float logprob = std::numeric_limits<float>::quiet_NaN();
   std::vector<sampling::TokenLogprob> top_logprobs;
   std::optional<FinishReason> finish_reason;
-  std::string error;  // kError: one line for a person
+  std::string error;             // kError: one line for a person
+  std::vector<float> embedding;  // [hidden_size], of a request with pooling that was computed
   std::size_t prompt_tokens = 0;
   std::size_t completion_tokens = 0;
   std::size_t cached_tokens = 0;  // of the prompt, taken from the prefix cache

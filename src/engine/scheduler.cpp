@@ -8,6 +8,7 @@ namespace vitrine::engine {
 
 void Scheduler::add(std::unique_ptr<Sequence> sequence) {
   const QueueKey key = sequence->key();
+  shares_.enter(sequence->request().tenant);
   waiting_.emplace(key, std::move(sequence));
 }
 
@@ -78,6 +79,7 @@ void Scheduler::preempt_last() {
 void Scheduler::suspend(Queue::iterator place) {
   blocks_.release(place->second->table);
   place->second->restart();
+  ++batch_left_;
   waiting_.insert(running_.extract(place));
 }
 
@@ -95,17 +97,42 @@ std::size_t Scheduler::schedule_running(std::size_t chunk_left) {
   return chunk_left;
 }
 
+bool Scheduler::may_admit() const {
+  if (waiting_.empty() || running_.size() >= config_.max_sequences) return false;
+  return !config_.static_batches || batch_left_ > 0;
+}
+
 void Scheduler::schedule_waiting(std::size_t chunk_left) {
-  while (chunk_left > 0 && !waiting_.empty() && running_.size() < config_.max_sequences) {
-    Sequence& sequence = *waiting_.begin()->second;
+  if (running_.empty()) batch_left_ = std::min(config_.max_sequences, waiting_.size());
+  while (chunk_left > 0 && may_admit()) {
+    const auto next = next_waiting();
+    Sequence& sequence = *next->second;
     if (sequence.request().background && has_foreground()) return;
     if (!admit(sequence)) return;
-    running_.insert(waiting_.extract(waiting_.begin()));
+    running_.insert(waiting_.extract(next));
+    if (config_.static_batches) --batch_left_;
     const std::size_t num_rows = std::min(sequence.num_pending(), chunk_left);
     chunk_left -= num_rows;
     output_.num_prompt_rows += num_rows;
     output_.rows.push_back({&sequence, num_rows, true});
   }
+}
+
+Scheduler::Queue::iterator Scheduler::next_waiting() {
+  const auto first = waiting_.begin();
+  auto next = first;
+  if (shares_.num_active() < 2) return next;
+  for (auto place = first; place != waiting_.end() && place->first.ranks_with(first->first); ++place) {
+    const Sequence& sequence = *place->second;
+    if (sequence.has_started()) return place;
+    if (shares_.served(sequence.request().tenant) < shares_.served(next->second->request().tenant)) next = place;
+  }
+  return next;
+}
+
+// Tokens from the first on whose keys and values others may take.
+std::size_t Scheduler::num_shareable(const Sequence& sequence) const {
+  return config_.publish_answers ? sequence.num_tokens() : sequence.prompt_tokens();
 }
 
 bool Scheduler::admit(Sequence& sequence) {
@@ -114,20 +141,24 @@ bool Scheduler::admit(Sequence& sequence) {
       {
           .prompt = sequence.prefix(),
           // The last row is computed even when all are cached: its logits are wanted.
-          .max_cached_tokens = std::min(sequence.prompt_tokens(), sequence.num_tokens() - 1),
+          .max_cached_tokens = std::min(num_shareable(sequence), sequence.num_tokens() - 1),
           .num_tokens = sequence.num_tokens() + 1,
           // Each running sequence may need a block soon; without this the newcomer would be preempted at once.
           .headroom_blocks = running_.size(),
       });
   if (!num_cached) return false;
+  const bool is_new = !sequence.has_started() && !sequence.request().background;
+  if (is_new) shares_.charge(sequence.request().tenant, sequence.prompt_tokens() - *num_cached);
   sequence.start(*num_cached);
   return true;
 }
 
 void Scheduler::update() {
-  for (const auto& [sequence, num_rows, starts] : output_.rows) {
+  for (const ScheduledRows& scheduled : output_.rows) {
+    const auto& [sequence, num_rows, starts] = scheduled;
+    if (scheduled.samples()) shares_.charge(sequence->request().tenant, FairShare::kGeneratedTokenCost);
     sequence->advance(num_rows);
-    blocks_.publish(sequence->table, sequence->prefix(), std::min(sequence->num_computed(), sequence->prompt_tokens()));
+    blocks_.publish(sequence->table, sequence->prefix(), std::min(sequence->num_computed(), num_shareable(*sequence)));
   }
 }
 
@@ -139,8 +170,12 @@ std::unique_ptr<Sequence> Scheduler::take(Queue& queue, RequestId id) {
 
 std::unique_ptr<Sequence> Scheduler::remove(RequestId id) {
   auto sequence = take(running_, id);
-  if (!sequence) return take(waiting_, id);
-  blocks_.release(sequence->table);
+  if (sequence) {
+    blocks_.release(sequence->table);
+  } else {
+    sequence = take(waiting_, id);
+  }
+  if (sequence) shares_.leave(sequence->request().tenant);
   return sequence;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/fair_share.h"
 #include "engine/sequence.h"
 #include "kvcache/block_manager.h"
 
@@ -36,13 +37,18 @@ struct SchedulerOutput {
 struct SchedulerConfig {
   std::size_t max_sequences = 1;       // that run at once
   std::size_t max_chunk_tokens = 512;  // most rows of one step besides one generated row per sequence
+  // Nobody joins a batch that runs: the next one begins when all of it have ended. For comparison.
+  bool static_batches = false;
+  // Blocks of answers are published as well, though the bits of generated rows differ from those of prompt rows.
+  bool publish_answers = false;
 };
 
 // Owns every sequence and decides which positions each step computes. A sequence runs only once the cache has room for
 // all tokens it has and one more; when a running one then needs a block and none is left, the last in order is
 // preempted: it gives its blocks up, waits, and computes them again, generated positions as generated rows. So the
-// first in order always finishes. Waiting ones are not overtaken. Those in the background give way to all others at
-// once. No model, no tensors; owned by the engine thread.
+// first in order always finishes. Of those that wait with equal priority the next is one that had begun already, else
+// the first of the tenant served least (FairShare); it is not overtaken while it does not fit. Those in the background
+// give way to all others at once. No model, no tensors; owned by the engine thread.
 class Scheduler {
  public:
   Scheduler(SchedulerConfig config, std::size_t num_blocks) : config_(config), blocks_(num_blocks) {}
@@ -83,6 +89,9 @@ class Scheduler {
   void suspend(Queue::iterator place);
   std::size_t schedule_running(std::size_t chunk_left);
   void schedule_waiting(std::size_t chunk_left);
+  bool may_admit() const;
+  Queue::iterator next_waiting();
+  std::size_t num_shareable(const Sequence& sequence) const;
   bool admit(Sequence& sequence);
   static std::unique_ptr<Sequence> take(Queue& queue, RequestId id);
 
@@ -90,6 +99,8 @@ class Scheduler {
   kvcache::BlockManager blocks_;
   Queue waiting_;
   Queue running_;
+  FairShare shares_;
+  std::size_t batch_left_ = 0;  // static batches: that may still join the one that runs
   SchedulerOutput output_;
 };
 

@@ -1,6 +1,7 @@
 #include "engine/sequence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace vitrine::engine {
@@ -16,6 +17,29 @@ void Sequence::start(std::size_t num_cached) {
   if (!cached_tokens_) cached_tokens_ = num_cached;
 }
 
+void Sequence::restart() {
+  num_computed_ = 0;
+  pooled_.clear();
+}
+
+void Sequence::pool(std::span<const float> hidden) {
+  if (request().pooling == Pooling::kLast) pooled_.clear();
+  pooled_.resize(hidden.size());
+  for (std::size_t i = 0; i < hidden.size(); ++i)
+    pooled_[i] += static_cast<double>(hidden[i]);
+}
+
+std::vector<float> Sequence::embedding() const {
+  // The length of a mean and of a sum differ by a factor that scaling to 1 takes away.
+  double squares = 0.0;
+  for (const double value : pooled_)
+    squares += value * value;
+  std::vector<float> scaled(pooled_.size());
+  std::ranges::transform(pooled_, scaled.begin(),
+                         [length = std::sqrt(squares)](double value) { return static_cast<float>(value / length); });
+  return scaled;
+}
+
 base::Result<sampling::Sampled> Sequence::sample(std::span<float> logits) const {
   return sampler_.sample(logits, tokens_, completion_tokens());
 }
@@ -26,6 +50,12 @@ std::optional<FinishReason> Sequence::append(TokenId token) {
   const bool reached_limit = request().max_tokens && completion_tokens() >= *request().max_tokens;
   if (reached_limit || num_tokens() >= setup_.max_total_tokens) return FinishReason::kLength;
   return std::nullopt;
+}
+
+void Sequence::extend_prefix() {
+  if (setup_.prefix_digests.empty() || num_tokens() % kvcache::kBlockTokens != 0) return;
+  const auto block = tokens().last(kvcache::kBlockTokens);
+  setup_.prefix_digests.push_back(kvcache::prefix_digests(setup_.prefix_digests.back(), block).back());
 }
 
 bool Sequence::ends_with(TokenId token) const {

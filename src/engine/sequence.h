@@ -19,6 +19,7 @@ struct QueueKey {
   int priority = 0;
   RequestId id{};
 
+  bool ranks_with(const QueueKey& other) const { return background == other.background && priority == other.priority; }
   friend bool operator<(const QueueKey& a, const QueueKey& b) {
     if (a.background != b.background) return b.background;
     return a.priority != b.priority ? a.priority > b.priority : a.id < b.id;
@@ -44,7 +45,7 @@ class Sequence {
   const Request& request() const { return setup_.request; }
   RequestId id() const { return setup_.id; }
   QueueKey key() const { return {request().background, request().priority, id()}; }
-  kvcache::PrefixView prefix() const { return {request().prompt, setup_.prefix_digests}; }
+  kvcache::PrefixView prefix() const { return {tokens_, setup_.prefix_digests}; }
 
   std::span<const TokenId> tokens() const { return tokens_; }  // prompt, then what was generated
   std::size_t num_tokens() const { return tokens_.size(); }
@@ -59,10 +60,16 @@ class Sequence {
   // Cached positions count as computed. Called at each admission; what a client is told is the first one's.
   void start(std::size_t num_cached);
   void advance(std::size_t num_rows) { num_computed_ += num_rows; }
-  void restart() { num_computed_ = 0; }  // its blocks were taken away
+  void restart();  // its blocks were taken away, or what they hold is to be forgotten
+  // Takes the hidden states of the next rows, one after the other, before advance().
+  void pool(std::span<const float> hidden);
+  // Of what was pooled, with length 1; empty without pooling. Not finite where the hidden states were not.
+  std::vector<float> embedding() const;
   base::Result<sampling::Sampled> sample(std::span<float> logits) const;
   // Takes the sampled token; the reason when it is the last one.
   std::optional<FinishReason> append(TokenId token);
+  // Names the block that the last token fills, so that the answer can be published too.
+  void extend_prefix();
   // An event with the counts and times filled in, sent to the client.
   void send(TokenEvent event) const;
 
@@ -75,6 +82,7 @@ class Sequence {
   Setup setup_;
   sampling::Sampler sampler_;
   std::vector<TokenId> tokens_;
+  std::vector<double> pooled_;  // the sum, or the last
   std::size_t num_computed_ = 0;
   std::optional<std::size_t> cached_tokens_;
 };

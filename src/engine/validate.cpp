@@ -40,6 +40,8 @@ std::optional<Refusal> validate(const Request& request, const RequestLimits& lim
   if (auto refusal = validate_length(request, limits)) return refusal;
   if (auto refusal = validate_ids("prompt", request.prompt, limits.vocab_size)) return refusal;
   if (auto refusal = validate_ids("stop_tokens", request.stop_tokens, limits.vocab_size)) return refusal;
+  if (request.pooling != Pooling::kNone && request.max_tokens != std::size_t{0})
+    return Refusal{"invalid_value", "max_tokens", "max_tokens: an embedding generates nothing; use 0"};
   const auto sampling = sampling::validate(request.sampling, limits.vocab_size);
   if (!sampling) return Refusal{"invalid_value", "sampling", sampling.error().message};
   return std::nullopt;

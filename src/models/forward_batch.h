@@ -15,6 +15,7 @@ struct ForwardBatch {
   std::vector<TokenId> token_ids;       // [num_rows]
   std::vector<SequenceRows> sequences;  // in row order, without gaps; a sequence appears at most once
   std::vector<std::size_t> logit_rows;  // rows whose logits are wanted, increasing
+  bool wants_final_hidden = false;      // of every row
 
   std::size_t num_rows() const { return token_ids.size(); }
 };

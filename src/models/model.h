@@ -28,6 +28,8 @@ class Workspace {
   // Logits of the last forward pass, [num_logit_rows, vocab_size]; valid until the next one. The sampler may change
   // them.
   virtual std::span<float> logits(std::size_t logit_row_idx) = 0;
+  // Of a row of the last forward pass, after the final norm, [hidden_size]; where the batch wanted it.
+  virtual std::span<const float> final_hidden(std::size_t row_idx) const = 0;
   virtual std::size_t activation_bytes() const = 0;
   virtual std::size_t scratch_bytes() const = 0;
 };

@@ -16,7 +16,8 @@ namespace vitrine::engine {
 // An engine over the fake model that checks its invariants after every step.
 class TestEngine {
  public:
-  explicit TestEngine(EngineConfig config = {}) : engine_(Engine::create(model_, config, ledger_).value_or_throw()) {}
+  explicit TestEngine(EngineConfig config = {})
+      : model_(config.publish_answers), engine_(Engine::create(model_, config, ledger_).value_or_throw()) {}
 
   // Queues a request; its answer fills up while the engine runs and stays where it is.
   const Generation& submit(Request request) {

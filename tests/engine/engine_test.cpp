@@ -369,6 +369,33 @@ TEST(Settling, TheNextTurnFindsTheAnswerInTheCacheAndHasTheSameBits) {
   EXPECT_EQ(second.token_ids, reference_answer(next));
 }
 
+TEST(PublishedAnswers, AreInTheCacheForTheNextTurnAtOnce) {
+  TestEngine test({.publish_answers = true});
+  Request request = greedy_request(random_prompt(40, 1), 100);
+  request.ignore_eos = true;
+  const Generation first = test.answer_to(request);
+  ASSERT_EQ(first.token_ids.size(), 100U);
+  const std::size_t num_rows = test.model().num_rows_computed();
+  EXPECT_EQ(test.answer_to(next_turn(request, first)).last.cached_tokens, 128U) << "of 139 computed, in whole blocks";
+  EXPECT_EQ(test.model().num_rows_computed() - num_rows, 147U - 128U + 9U) << "nothing was read twice";
+}
+
+TEST(WithoutKvCache, ComputesEveryPositionAgainForEachTokenAndAnswersAlike) {
+  for (const std::size_t chunk : {std::size_t{5}, std::size_t{512}}) {
+    TestEngine test({.max_sequences = 2, .max_chunk_tokens = chunk, .kv_cache = false});
+    const Request request = seeded_request(random_prompt(20, 1), 10, 7);
+    EXPECT_EQ(test.answer_to(request).token_ids, reference_answer(request));
+    EXPECT_EQ(test.model().num_rows_computed(), 245U) << "20 and 21 to 29";
+    EXPECT_EQ(test.answer_to(request).last.cached_tokens, 0U);
+    const Request other = seeded_request(random_prompt(33, 2), 10, 8);
+    const auto& first = test.submit(request);
+    const auto& second = test.submit(other);
+    test.run();
+    EXPECT_EQ(first.token_ids, reference_answer(request));
+    EXPECT_EQ(second.token_ids, reference_answer(other));
+  }
+}
+
 TEST(Settling, KeepsTenantsApart) {
   TestEngine test({.settle_answers = true});
   Request request = greedy_request(random_prompt(40, 1), 100);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -45,14 +46,25 @@ void fill_logits(const Record& record, std::span<float> logits) {
   if (record.token == kNanToken) logits[5] = std::numeric_limits<float>::quiet_NaN();
 }
 
+std::array<float, 4> hidden_of(const Record& record) {
+  std::array<float, 4> hidden{};
+  for (std::size_t i = 0; i < hidden.size(); ++i)
+    hidden[i] = static_cast<float>(mix(record.hash + i) % 2048) / 1024.0F - 1.0F;
+  if (record.token == kNanToken) hidden[1] = std::numeric_limits<float>::quiet_NaN();
+  return hidden;
+}
+
 class FakeWorkspace : public models::Workspace {
  public:
   explicit FakeWorkspace(std::size_t max_logit_rows) : logits_(max_logit_rows * kFakeVocabSize) {}
   std::span<float> logits(std::size_t logit_row_idx) override {
     return std::span(logits_).subspan(logit_row_idx * kFakeVocabSize, kFakeVocabSize);
   }
+  std::span<const float> final_hidden(std::size_t row_idx) const override { return hidden[row_idx]; }
   std::size_t activation_bytes() const override { return 1000; }
   std::size_t scratch_bytes() const override { return 100; }
+
+  std::vector<std::array<float, 4>> hidden;
 
  private:
   std::vector<float> logits_;
@@ -69,21 +81,21 @@ Record load(kvcache::KvCache& cache, std::span<const kvcache::BlockId> blocks, s
   return record;
 }
 
+}  // namespace
+
 // The hash of the positions before the rows; each must be there, in order and in its role.
-std::uint64_t check_past(const models::SequenceRows& rows, kvcache::KvCache& cache) {
+std::uint64_t FakeModel::check_past(const models::SequenceRows& rows, kvcache::KvCache& cache) const {
   std::uint64_t hash = kFirstHash;
   for (std::size_t position = 0; position < rows.first_position; ++position) {
     const Record found = load(cache, rows.block_table, position);
-    const Record expected = next_record(hash, found.token, rows.role(position));
+    const Record expected = next_record(hash, found.token, shares_answers_ ? found.role : rows.role(position));
     EXPECT_EQ(found, expected) << "the blocks of a sequence hold something else at position " << position;
     hash = expected.hash;
   }
   return hash;
 }
 
-}  // namespace
-
-FakeModel::FakeModel() {
+FakeModel::FakeModel(bool shares_answers) : shares_answers_(shares_answers) {
   config_.vocab_size = kFakeVocabSize;
   config_.context_length = kFakeContextLength;
 }
@@ -116,10 +128,27 @@ void FakeModel::forward(const models::ForwardBatch& batch, kvcache::KvCache& cac
     }
   }
   EXPECT_EQ(records.size(), batch.num_rows());
+  if (batch.wants_final_hidden) {
+    auto& hidden = static_cast<FakeWorkspace&>(workspace).hidden;
+    hidden.clear();
+    for (const Record& record : records)
+      hidden.push_back(hidden_of(record));
+  }
   EXPECT_TRUE(std::ranges::is_sorted(batch.logit_rows));
   for (std::size_t i = 0; i < batch.logit_rows.size(); ++i) {
     fill_logits(records[batch.logit_rows[i]], workspace.logits(i));
   }
+}
+
+std::vector<std::vector<float>> reference_hidden(const std::vector<TokenId>& prompt) {
+  std::vector<std::vector<float>> rows;
+  Record record{kFirstHash};
+  for (const TokenId token : prompt) {
+    record = next_record(record.hash, token, ops::Role::kPrompt);
+    const auto hidden = hidden_of(record);
+    rows.emplace_back(hidden.begin(), hidden.end());
+  }
+  return rows;
 }
 
 std::vector<TokenId> reference_answer(const Request& request, std::size_t max_total_tokens) {

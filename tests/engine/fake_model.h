@@ -21,7 +21,8 @@ inline constexpr TokenId kNanToken = 63;
 // anything but its own prefix.
 class FakeModel : public models::Model {
  public:
-  FakeModel();
+  // With `shares_answers` a position may have been computed in either role.
+  explicit FakeModel(bool shares_answers = false);
 
   const models::ModelConfig& config() const override { return config_; }
   kvcache::KvCacheShape kv_shape(tensor::DType type) const override;
@@ -34,6 +35,9 @@ class FakeModel : public models::Model {
   std::size_t max_rows_of_a_step() const { return max_rows_of_a_step_; }
 
  private:
+  std::uint64_t check_past(const models::SequenceRows& rows, kvcache::KvCache& cache) const;
+
+  bool shares_answers_;
   models::ModelConfig config_;
   mutable std::size_t num_rows_computed_ = 0;
   mutable std::size_t max_rows_of_a_step_ = 0;
@@ -41,6 +45,9 @@ class FakeModel : public models::Model {
 
 // What FakeModel and the request's sampler give, computed in one loop without an engine.
 std::vector<TokenId> reference_answer(const Request& request, std::size_t max_total_tokens = kFakeContextLength);
+
+// The hidden states of a prompt, [num_tokens][4].
+std::vector<std::vector<float>> reference_hidden(const std::vector<TokenId>& prompt);
 
 // A prompt of `size` tokens below 60, the same for the same seed.
 std::vector<TokenId> random_prompt(std::size_t size, unsigned seed);

@@ -17,10 +17,11 @@ class Simulation {
   Simulation(SchedulerConfig config, std::size_t num_blocks)
       : config_(config), num_blocks_(num_blocks), scheduler_(config, num_blocks) {}
 
-  RequestId add(std::vector<TokenId> prompt, std::size_t max_tokens, int priority = 0) {
+  RequestId add(std::vector<TokenId> prompt, std::size_t max_tokens, int priority = 0, std::string tenant = {}) {
     const auto id = static_cast<RequestId>(next_id_++);
     Request request = greedy_request(std::move(prompt), max_tokens);
     request.priority = priority;
+    request.tenant = std::move(tenant);
     Sequence::Setup setup{id, std::move(request), nullptr, nullptr, {}, num_blocks_ * kvcache::kBlockTokens};
     setup.prefix_digests = kvcache::prefix_digests(kvcache::prefix_root("", ""), setup.request.prompt);
     auto sequence = std::make_unique<Sequence>(std::move(setup));
@@ -158,6 +159,42 @@ TEST(Scheduler, DoesNotOvertakeARequestThatWaitsForRoom) {
   EXPECT_FALSE(rows.contains(small));
 }
 
+TEST(Scheduler, LetsTenantsTakeTurnsHoweverManyRequestsOneHas) {
+  Simulation simulation({.max_sequences = 1, .max_chunk_tokens = 512}, 100);
+  std::vector<RequestId> many;
+  for (unsigned i = 0; i < 6; ++i)
+    many.push_back(simulation.add(random_prompt(40, i), 2, 0, "many"));
+  simulation.step();
+  const auto late = simulation.add(random_prompt(40, 9), 2, 0, "late");
+  simulation.step();
+  EXPECT_TRUE(simulation.step().contains(late)) << "its tenant was not served yet";
+  simulation.step();
+  EXPECT_TRUE(simulation.step().contains(many[1])) << "in the order of their arrival";
+}
+
+TEST(Scheduler, AStaticBatchIsJoinedByNobodyAndFollowedWhenAllHaveEnded) {
+  Simulation simulation({.max_sequences = 4, .max_chunk_tokens = 30, .static_batches = true}, 100);
+  const auto quick = simulation.add(random_prompt(20, 1), 1);
+  const auto slow = simulation.add(random_prompt(20, 2), 6);
+  simulation.step();
+  const auto late = simulation.add(random_prompt(20, 3), 2);
+  int num_alone = 0;
+  for (auto rows = simulation.step(); !rows.contains(late); rows = simulation.step()) {
+    EXPECT_FALSE(rows.contains(quick));
+    num_alone += rows.contains(slow) ? 1 : 0;
+  }
+  EXPECT_EQ(num_alone, 6) << "the rest of its prompt and five tokens more";
+}
+
+TEST(Scheduler, PutsPriorityBeforeTurns) {
+  Simulation simulation({.max_sequences = 1, .max_chunk_tokens = 512}, 100);
+  simulation.add(random_prompt(40, 1), 1, 0, "served");
+  simulation.step();
+  simulation.add(random_prompt(40, 2), 1, 0, "new");
+  const auto urgent = simulation.add(random_prompt(40, 3), 1, 1, "served");
+  EXPECT_TRUE(simulation.step().contains(urgent));
+}
+
 // Two requests that fit alone but not together must not preempt each other in turn.
 TEST(Scheduler, FinishesTwoRequestsThatDoNotFitTogether) {
   Simulation simulation({.max_sequences = 2, .max_chunk_tokens = 512}, 7);
@@ -197,7 +234,8 @@ TEST(Scheduler, HoldsItsInvariantsOverRandomArrivalsAndAborts) {
       const std::size_t max_prompt = num_blocks * kvcache::kBlockTokens - 1;
       const std::size_t prompt_tokens = 1 + random() % (random() % 8 == 0 ? max_prompt : 60);
       if (random() % 4 == 0) {
-        simulation.add(random_prompt(prompt_tokens, random() % 4), random() % 60, static_cast<int>(random() % 8 == 0));
+        simulation.add(random_prompt(prompt_tokens, random() % 4), random() % 60, static_cast<int>(random() % 8 == 0),
+                       std::string(1, static_cast<char>('a' + random() % 3)));
       }
       if (random() % 40 == 0) simulation.abort_any(random);
       simulation.step();

@@ -57,11 +57,19 @@ class ServeCommand final : public Command {
         .add_function(
             "--prefix-cache", [this](const std::string& mode) { set_prefix_cache(mode); },
             "exact (default): what prompts have in common is computed once, answers when they come back in a "
-            "prompt too; off")
+            "prompt too; fast: answers are shared as they were generated, and the bits of a later turn then depend on "
+            "how the conversation came about; off")
+        .group("Running");
+    parser
+        .add_function(
+            "--batching", [this](const std::string& mode) { set_batching(mode); },
+            "continuous (default): answers begin and end at any step; static: a batch begins when all of the one before "
+            "have ended; none: one answer after the other")
         .group("Running");
   }
 
   int run(Context& context) override {
+    if (is_unbatched_) runtime_flags_.max_sequences = 1;
     store::KeyStore keys(required_state_path());
     options_.keys = &keys;
     trace::Timeline timeline;
@@ -94,9 +102,19 @@ class ServeCommand final : public Command {
   }
 
   void set_prefix_cache(const std::string& mode) {
-    if (mode != "exact" && mode != "off")
-      throw base::Exception(base::ErrorKind::kUsage, fmt::format("--prefix-cache {}: use exact or off", mode));
+    if (mode != "exact" && mode != "fast" && mode != "off")
+      throw base::Exception(base::ErrorKind::kUsage, fmt::format("--prefix-cache {}: use exact, fast or off", mode));
     runtime_flags_.no_prefix_cache = mode == "off";
+    runtime_flags_.publish_answers = mode == "fast";
+    runtime_flags_.settle_answers = mode == "exact";
+  }
+
+  void set_batching(const std::string& mode) {
+    if (mode != "continuous" && mode != "static" && mode != "none")
+      throw base::Exception(base::ErrorKind::kUsage,
+                            fmt::format("--batching {}: use continuous, static or none", mode));
+    runtime_flags_.static_batches = mode == "static";
+    is_unbatched_ = mode == "none";
   }
 
   server::ServedModel served_model(const Runtime& runtime, const chat::ChatTemplate* chat_template) const {
@@ -134,6 +152,8 @@ class ServeCommand final : public Command {
 
   void announce(const Context& context, const server::Server& server, const std::string& name) const {
     if (context.flags.quiet) return;
+    if (runtime_flags_.publish_answers)
+      context.err.print("vitrine: --prefix-cache fast: a later turn may be answered with other bits than on its own\n");
     const std::string url = server.url();
     context.err.print(fmt::format("Serving {} at {}\n", name, url));
     const bool has_keys = server.num_keys() > 0;
@@ -153,6 +173,7 @@ class ServeCommand final : public Command {
   std::size_t port_ = 8080;
   server::ServerOptions options_;
   RuntimeFlags runtime_flags_;
+  bool is_unbatched_ = false;
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ void Decoder::forward(const ForwardBatch& batch, kvcache::KvCache& cache, Worksp
     layers_[layer_idx]->forward(step, hidden);
     observe(observer, hidden_name(layer_idx + 1), hidden);
   }
-  if (observer != nullptr) {
+  if (observer != nullptr || batch.wants_final_hidden) {
     const ops::Rows normed = buffers.normed.rows(batch.num_rows());
     backend_.rms_norm(hidden, final_norm_, config_.rms_norm_eps, normed);
     observe(observer, "final_norm", normed);

@@ -43,6 +43,11 @@ std::span<float> DecoderWorkspace::logits(std::size_t logit_row_idx) {
   return {all_logits.data.get() + logit_row_idx * all_logits.width, all_logits.width};
 }
 
+std::span<const float> DecoderWorkspace::final_hidden(std::size_t row_idx) const {
+  VT_CHECK(row_idx < normed.max_rows, "a row of the workspace");
+  return {normed.data.get() + row_idx * normed.width, normed.width};
+}
+
 std::size_t DecoderWorkspace::activation_bytes() const {
   std::size_t total = 0;
   for (const Buffer* buffer : {&hidden, &normed, &queries, &keys, &values, &attended, &gate, &up, &router_logits,

@@ -16,6 +16,7 @@ class DecoderWorkspace : public Workspace {
   DecoderWorkspace(const ModelConfig& config, std::size_t max_rows, std::size_t max_logit_rows);
 
   std::span<float> logits(std::size_t logit_row_idx) override;
+  std::span<const float> final_hidden(std::size_t row_idx) const override;
   std::size_t activation_bytes() const override;
   std::size_t scratch_bytes() const override { return 0; }
 

@@ -20,6 +20,7 @@ engine::Request make_request(const PreparedCompletion& prepared, const std::stri
                              std::size_t choice) {
   engine::Request request;
   request.cache_salt = tenant;
+  request.tenant = tenant;
   request.prompt = prepared.prompts[prompt];
   request.sampling = prepared.options.sampling;
   if (request.sampling.seed) *request.sampling.seed += choice;  // else all choices would be the same
