@@ -1,15 +1,22 @@
 #include "server/route_table.h"
 
 #include <array>
+#include <vector>
 
 #include "server/endpoints/endpoints.h"
+#include "server/web_files.h"
 
 namespace vitrine::server {
 namespace {
 
 constexpr std::array kRoutes = std::to_array<Route>({
+    {"GET", "/", Scope::kPublic, answer_web_page},
+    {"GET", "/live", Scope::kPublic, answer_web_page},
+    {"GET", "/keys", Scope::kPublic, answer_web_page},
+    {"GET", "/docs", Scope::kPublic, answer_web_page},
     {"GET", "/health", Scope::kPublic, answer_health},
     {"GET", "/metrics", Scope::kAdmin, answer_metrics},
+    {"GET", "/v1/admin/live", Scope::kAdmin, answer_live},
     {"GET", "/v1/models", Scope::kUser, answer_models},
     {"POST", "/v1/chat/completions", Scope::kUser, answer_chat_completion},
     {"POST", "/v1/completions", Scope::kUser, answer_text_completion},
@@ -18,10 +25,20 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"POST", "/apply-template", Scope::kUser, answer_apply_template},
 });
 
+// And one for each file that the pages load.
+std::vector<Route> all_routes() {
+  std::vector<Route> routes(kRoutes.begin(), kRoutes.end());
+  for (const WebFile& file : web_files()) {
+    if (file.is_immutable()) routes.push_back({"GET", file.path, Scope::kPublic, answer_web_asset});
+  }
+  return routes;
+}
+
 }  // namespace
 
 std::span<const Route> routes() {
-  return kRoutes;
+  static const std::vector<Route> kAll = all_routes();
+  return kAll;
 }
 
 }  // namespace vitrine::server

@@ -15,6 +15,7 @@ struct Route {
   Awaitable<void> (*handle)(Exchange&, Service&);
 };
 
+// The same memory for as long as the program runs.
 std::span<const Route> routes();
 
 }  // namespace vitrine::server

@@ -78,7 +78,7 @@ ApiError dead_key() {
 
 std::string_view strip_base(std::string_view path) {
   for (const std::string_view base : {"/api", "/v1"}) {
-    if (path.starts_with(base) && path.size() > base.size() && path[base.size()] == '/')
+    if (path.starts_with(base) && path.size() > base.size() + 1 && path[base.size()] == '/')
       path.remove_prefix(base.size());
   }
   return path;

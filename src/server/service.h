@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/http/exchange.h"
+#include "server/live_requests.h"
 #include "server/metrics.h"
 #include "server/served_model.h"
 
@@ -32,6 +33,7 @@ class Service {
   void join_workers();
 
   Metrics& metrics() { return metrics_; }
+  LiveRequests& live() { return live_; }
 
   // Throws ApiException (404) with the names there are. An empty name means the one model, where there is but one.
   const ServedModel& find_model(const std::string& name) const;
@@ -46,6 +48,7 @@ class Service {
   Options options_;
   bool is_faulty_ = false;
   Metrics metrics_;
+  LiveRequests live_;
   asio::thread_pool workers_{1};
 };
 

@@ -31,9 +31,12 @@ TEST(Routes, EachHasAHandlerAndStandsOnce) {
   }
 }
 
-TEST(Routes, OnlyHealthIsPublic) {
-  for (const Route& route : routes())
-    EXPECT_EQ(route.scope == Scope::kPublic, route.path == "/health") << route.path;
+TEST(Routes, OnlyHealthAndThePagesArePublic) {
+  for (const Route& route : routes()) {
+    const std::set<std::string_view> open = {"/health", "/", "/live", "/keys", "/docs"};
+    EXPECT_EQ(route.scope == Scope::kPublic, open.contains(route.path) || route.path.starts_with("/assets/"))
+        << route.path;
+  }
 }
 
 TEST(Routes, ABaseUrlMayHaveAPrefixOrNone) {
@@ -50,8 +53,9 @@ TEST(Routes, ANearMissNamesTheRightPath) {
 }
 
 TEST(Routes, APathIsTakenAsItStands) {
-  for (const char* path : {"//v1/models", "/v1//models", "/v1/../v1/models", "/v1/%6dodels", "/v1/models/",
-                           "/V1/models", "/v1/v1/models", "/api/api/models", "/api", "/v1", "/", "", "/v1/models%00"})
+  for (const char* path :
+       {"//v1/models", "/v1//models", "/v1/../v1/models", "/v1/%6dodels", "/v1/models/", "/V1/models", "/v1/v1/models",
+        "/api/api/models", "/api", "/v1", "/v1/", "", "/v1/models%00"})
     EXPECT_EQ(error_for("GET", path).status, 404U) << path;
 }
 

@@ -105,7 +105,7 @@ class ConnectionExchange final : public Exchange {
     http::response<http::string_body> response = make_head<http::string_body>(answer.status, answer.content_type);
     for (const auto& [name, value] : answer.headers)
       response.insert(name, value);
-    response.content_length(answer.body.size());
+    if (answer.status != 304) response.content_length(answer.body.size());  // there it would be the whole file's
     if (!is_head_) response.body() = std::move(answer.body);
     const auto limit = stream_.limit(limits_.write_time);
     http::response_serializer<http::string_body> serializer(response);

@@ -178,6 +178,7 @@ Awaitable<void> answer_completion(Exchange& exchange, Service& service, const Pr
   const auto executor = co_await asio::this_coro::executor;
   Generation generation(executor, *prepared.model, prepared.options.stops);
   submit(prepared, exchange.tenant(), generation);
+  const LiveRequests::Entry entry(service.live(), exchange.id(), exchange.tenant(), generation);
   const DisconnectWatch watch(exchange, generation);
   Answer answer(exchange, prepared, format, generation);
   if (prepared.options.stream) {
