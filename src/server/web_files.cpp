@@ -7,9 +7,17 @@
 
 #include "base/sha256.h"
 
-#define VITRINE_FILE(symbol, path) extern "C" const char symbol[], symbol##_end[];
+namespace vitrine {
+
+struct EmbeddedFile {
+  const char* path;
+  const char* begin;
+  const char* end;
+};
+
+}  // namespace vitrine
+
 #include <vitrine_web_files.inc>
-#undef VITRINE_FILE
 
 namespace vitrine::server {
 namespace {
@@ -36,9 +44,8 @@ WebFile make_file(std::string_view path, const char* begin, const char* end) {
 
 std::vector<WebFile> make_files() {
   std::vector<WebFile> files;
-#define VITRINE_FILE(symbol, path) files.push_back(make_file("/" path, symbol, symbol##_end));
-#include <vitrine_web_files.inc>
-#undef VITRINE_FILE
+  for (const auto& [path, begin, end] : kEmbeddedFiles)
+    files.push_back(make_file(path, begin, end));
   return files;
 }
 

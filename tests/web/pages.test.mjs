@@ -195,7 +195,7 @@ onPage("the keyboard alone is enough", "/", async (page) => {
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
   await page.goto(server.url + "/");
-  assert.equal(await page.evaluate(() => document.activeElement.id), "message");
+  await page.locator("#message:focus").waitFor();
   await page.keyboard.type("line one");
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("line two");
