@@ -70,6 +70,7 @@ class Generation {
   // Ends every choice with kAbort within one step. Any thread.
   void abort();
 
+  const ServedModel& model() const { return model_; }
   // Of what was taken so far.
   const GenerationReport& report() const { return report_; }
 

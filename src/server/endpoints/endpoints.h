@@ -13,5 +13,11 @@ Awaitable<void> answer_metrics(Exchange& exchange, Service& service);
 Awaitable<void> answer_tokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_detokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_apply_template(Exchange& exchange, Service& service);
+Awaitable<void> answer_list_keys(Exchange& exchange, Service& service);
+Awaitable<void> answer_create_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_rotate_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_revoke_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_change_limits(Exchange& exchange, Service& service);
+Awaitable<void> answer_usage(Exchange& exchange, Service& service);
 
 }  // namespace vitrine::server
