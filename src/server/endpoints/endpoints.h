@@ -14,6 +14,12 @@ Awaitable<void> answer_live(Exchange& exchange, Service& service);
 Awaitable<void> answer_tokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_detokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_apply_template(Exchange& exchange, Service& service);
+Awaitable<void> answer_list_keys(Exchange& exchange, Service& service);
+Awaitable<void> answer_create_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_rotate_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_revoke_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_change_limits(Exchange& exchange, Service& service);
+Awaitable<void> answer_usage(Exchange& exchange, Service& service);
 
 // The pages for people and what they load; the page looks at its path to know which one it is.
 Awaitable<void> answer_web_page(Exchange& exchange, Service& service);
