@@ -124,6 +124,16 @@ onPage("limits are set and taken away, and a wrong one is told of", "/keys", () 
   await row(page, "limited").filter({ hasNotText: "a day" }).waitFor();
 });
 
+onPage("live names whose request runs", "/live", () => admin, async (page) => {
+  const abort = new AbortController();
+  const body = JSON.stringify({ model: "smollm2", messages: [{ role: "user", content: "Tell a long story." }], max_tokens: 4000, ignore_eos: true, stream: true });
+  const headers = { "content-type": "application/json", authorization: `Bearer ${admin}` };
+  const running = fetch(server.url + "/v1/chat/completions", { method: "POST", headers, body, signal: abort.signal });
+  await page.locator(".live tbody tr", { hasText: "boss" }).filter({ hasText: "decode" }).waitFor();
+  abort.abort();
+  await running.then((answered) => answered.body.cancel()).catch(() => {});
+});
+
 onPage("usage adds up, by key, model and day", "/keys", () => admin, async (page) => {
   const body = JSON.stringify({ model: "smollm2", messages: [{ role: "user", content: "hi" }], max_tokens: 4 });
   const headers = { "content-type": "application/json", authorization: `Bearer ${admin}` };
@@ -136,6 +146,8 @@ onPage("usage adds up, by key, model and day", "/keys", () => admin, async (page
     const sum = columns.pop();
     assert.equal(columns.reduce((total, value) => total + value, 0), sum);
   }
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV" }).click()]);
+  assert.equal(saved.suggestedFilename(), "usage-by-day.csv");
   assert.match(await page.locator(".days").getAttribute("aria-label"), /^[1-9][\d,]* tokens in 30 days$/);
 });
 

@@ -76,6 +76,17 @@ onPage("Escape stops an answer, and the conversation survives a reload", "/", as
   assert.equal(await page.locator(".turn").count(), 2);
 });
 
+onPage("what is being typed outlives the end of an answer", "/", async (page) => {
+  await setMaxTokens(page, 48);
+  await say(page, "Tell me a story.");
+  await page.getByRole("button", { name: "Edit the system prompt" }).click();
+  await page.getByRole("textbox", { name: "System prompt" }).fill("half a thou");
+  await page.locator("#message").fill("and the next");
+  await ended(page);
+  assert.equal(await page.getByRole("textbox", { name: "System prompt" }).inputValue(), "half a thou");
+  assert.equal(await page.locator("#message").inputValue(), "and the next");
+});
+
 onPage("editing a question and asking again make branches", "/", async (page) => {
   await answerWith(page, "first");
   await say(page, "one");

@@ -1,6 +1,7 @@
 import { call } from "../api";
 import { h } from "../dom";
 import { num, t } from "../i18n";
+import { apiKey } from "../kept";
 
 const countDelayMs = 250;
 
@@ -25,6 +26,7 @@ export class MessageBox {
   private countTimer = 0;
 
   constructor(private readonly actions: BoxActions) {
+    this.count.hidden = apiKey() !== null; // each count is a request, and a key may have a limit of them
     this.newest.addEventListener("click", () => actions.newest());
     this.field.addEventListener("keydown", (event) => this.onKey(event));
     this.field.addEventListener("input", () => this.onInput());
@@ -85,6 +87,7 @@ export class MessageBox {
     this.field.style.height = "auto";
     this.field.style.height = `${Math.min(this.field.scrollHeight, innerHeight / 3)}px`;
     clearTimeout(this.countTimer);
+    if (this.count.hidden) return;
     this.countTimer = window.setTimeout(() => void this.countTokens(), countDelayMs);
   }
 

@@ -1,6 +1,7 @@
 import type { Page, Server } from "../shell";
 import { fill, h } from "../dom";
 import { num, t } from "../i18n";
+import { apiKey } from "../kept";
 import { newConversation, tokensUsed, type Conversation, type Turn } from "./conversation";
 import { Drawer } from "./drawer";
 import { MessageBox } from "./box";
@@ -33,7 +34,7 @@ class ChatPage {
       },
       stop: () => this.stop(),
     });
-    this.drawer = new Drawer(server, () => this.talk, () => this.changed());
+    this.drawer = new Drawer(server, () => this.talk, () => this.noted());
     this.box = new MessageBox({
       send: (text) => this.say(text),
       stop: () => this.stop(),
@@ -105,9 +106,8 @@ class ChatPage {
     talk.updated = Date.now();
     this.keep(talk);
     if (this.talk === talk) {
-      const follows = this.view.follows();
-      this.show();
-      if (follows) this.view.toNewest();
+      this.view.finish(answering.turn);
+      this.showAround();
     }
     if (answering.turn.error?.status === 0) void this.server.check();
   }
@@ -122,6 +122,13 @@ class ChatPage {
     this.show();
   }
 
+  /** Something changed that the turns do not show. */
+  private noted(): void {
+    this.talk.updated = Date.now();
+    this.keep(this.talk);
+    this.showAround();
+  }
+
   private keep(talk: Conversation): void {
     if (shelf.save(talk)) return;
     this.keptNote.className = "note warn xs hint";
@@ -130,8 +137,12 @@ class ChatPage {
 
   private show(): void {
     this.view.show(this.talk, this.answering?.turn ?? null, this.server.model?.id ?? "");
+    this.showAround();
+  }
+
+  private showAround(): void {
     const used = tokensUsed(this.talk);
-    this.box.show(this.answering !== null, t("chat.context", { used: num(used), limit: num(this.server.model?.context_length ?? 0) }));
+    this.box.show(this.answering !== null, t(apiKey() === null ? "chat.context" : "chat.context.alone", { used: num(used), limit: num(this.server.model?.context_length ?? 0) }));
     this.drawer.show();
     this.showList();
   }

@@ -20,7 +20,7 @@ export class Talk {
   readonly element = h("div", { class: "msgs" });
   private readonly speaker = h("p", { class: "vh", "aria-live": "polite" });
   private talk: Conversation | null = null;
-  private live: { turn: Turn; say: HTMLElement; run: HTMLElement } | null = null;
+  private live: { turn: Turn; element: HTMLElement; say: HTMLElement; run: HTMLElement; timer: number } | null = null;
   private frame = 0;
   private announced = 0;
   private timers: number[] = [];
@@ -30,6 +30,7 @@ export class Talk {
   show(talk: Conversation, answering: Turn | null, model: string): void {
     this.timers.forEach(clearInterval);
     this.timers = [];
+    clearInterval(this.live?.timer);
     this.talk = talk;
     if (this.live?.turn !== answering) this.announced = 0;
     this.live = null;
@@ -45,6 +46,18 @@ export class Talk {
       this.frame = 0;
       this.refreshLive();
     });
+  }
+
+  /** The answer on its way has ended; what is being typed elsewhere stays. */
+  finish(turn: Turn): void {
+    if (this.live?.turn !== turn) return;
+    const { element, timer } = this.live;
+    const follows = this.follows();
+    clearInterval(timer);
+    this.live = null;
+    this.announce(turn.text + "\n");
+    element.replaceWith(this.answer(turn, false));
+    if (follows) this.toNewest();
   }
 
   lastTurn(): string | null {
@@ -137,9 +150,8 @@ export class Talk {
     showText(say, turn, isLive);
     const element = h("div", { class: "turn", "aria-busy": String(isLive) }, h("h3", {}, turn.model ?? ""), say);
     if (isLive) {
-      this.live = { turn, say, run };
+      this.live = { turn, element, say, run, timer: window.setInterval(() => this.refreshLive(), 100) };
       fill(run, ...this.liveFigures(turn));
-      this.timers.push(window.setInterval(() => this.refreshLive(), 100));
     } else {
       if (turn.error) element.append(this.errorNote(turn));
       for (const warning of turn.warnings ?? []) element.append(h("p", { class: "note warn", lang: "en" }, warning));

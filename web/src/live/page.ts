@@ -1,11 +1,12 @@
 import { ApiError, call } from "../api";
 import { fill, h } from "../dom";
-import { num, t, ms } from "../i18n";
+import { listKeys } from "../keys/admin";
+import { ms, num, t } from "../i18n";
 import { errorNote, showFault, type Page } from "../shell";
 import { figures } from "./figures";
 import { KvMap } from "./kv_map";
 import { LivePlots } from "./plots";
-import { queuedTable, runningTable } from "./tables";
+import { keyNames, queuedTable, runningTable } from "./tables";
 import type { Snapshot } from "./snapshot";
 
 export const livePage: Page = { path: "/live", name: "nav.live", start };
@@ -58,7 +59,16 @@ class LivePage {
     }
   }
 
+  /** Names of keys that were not seen before. */
+  private async learnNames(snapshot: Snapshot): Promise<void> {
+    const unknown = snapshot.requests.filter(({ key_id }) => key_id !== null && !keyNames.has(key_id));
+    if (unknown.length === 0) return;
+    unknown.forEach(({ key_id }) => keyNames.set(key_id!, key_id!)); // asked for once, whatever comes
+    for (const key of await listKeys().catch(() => [])) keyNames.set(key.id, key.name);
+  }
+
   private take(snapshot: Snapshot): void {
+    void this.learnNames(snapshot);
     this.last = snapshot;
     this.plots.remember(snapshot);
     if (!this.frozen) this.show(snapshot);

@@ -3,6 +3,10 @@ import { ms, num, t } from "../i18n";
 import type { LiveModel, LiveRequest, Snapshot } from "./snapshot";
 
 const isWaiting = (request: LiveRequest): boolean => request.state === "queued" || request.state === "preempted";
+/** Of keys by their ids, as far as they were asked for. */
+export const keyNames = new Map<string, string>();
+
+const keyName = ({ key_id }: LiveRequest): string => (key_id === null ? t("live.nokey") : (keyNames.get(key_id) ?? key_id));
 const maybeMs = (value: number | null): string => (value === null ? "" : ms(value));
 
 export function runningTable(snapshot: Snapshot): HTMLElement {
@@ -15,7 +19,7 @@ export function runningTable(snapshot: Snapshot): HTMLElement {
 function runningRow(request: LiveRequest): HTMLElement {
   return h("tr", {},
     h("td", { class: "mono" }, h("i", { class: "sw c-" + request.state }), request.id.replace("req-", "")),
-    h("td", { class: "nw" }, request.key_id ?? t("live.nokey")),
+    h("td", { class: "nw" }, keyName(request)),
     h("td", { class: "opt nw" }, request.state, request.state === "prefill" ? progressBar(request) : null),
     h("td", { class: "n" }, num(request.prompt_tokens)), h("td", { class: "n opt" }, num(request.cached_tokens)),
     h("td", { class: "n" }, num(request.completion_tokens)), h("td", { class: "n opt" }, request.blocks === null ? "" : num(request.blocks)),
@@ -36,7 +40,7 @@ export function queuedTable(snapshot: Snapshot): HTMLElement {
 
 function queuedRow(request: LiveRequest, idx: number, snapshot: Snapshot): HTMLElement {
   const model = snapshot.models.find(({ id }) => id === request.model);
-  return h("tr", {}, h("td", { class: "n" }, idx + 1), h("td", { class: "mono" }, request.id.replace("req-", "")), h("td", { class: "nw" }, request.key_id ?? t("live.nokey")),
+  return h("tr", {}, h("td", { class: "n" }, idx + 1), h("td", { class: "mono" }, request.id.replace("req-", "")), h("td", { class: "nw" }, keyName(request)),
     h("td", { class: "n" }, num(request.prompt_tokens)), h("td", { class: "n" }, ms(request.elapsed_s)), h("td", { class: "wf" }, model ? whyWaiting(request, idx, model) : ""));
 }
 
