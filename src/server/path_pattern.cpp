@@ -36,10 +36,11 @@ std::optional<std::vector<std::string>> match_path(std::string_view pattern, std
 std::string fill_pattern(std::string_view pattern, std::string_view path) {
   std::string filled;
   while (!pattern.empty()) {
+    const bool is_last = pattern.find('/') == std::string_view::npos;
     const std::string_view wanted = take_part(pattern);
     const std::string_view given = take_part(path);
     filled += is_parameter(wanted) && !given.empty() ? given : wanted;
-    if (!pattern.empty()) filled += '/';
+    if (!is_last) filled += '/';
   }
   return filled;
 }

@@ -32,7 +32,7 @@ function onPage(name, path, key, run, options = {}) {
 }
 
 const status = async (key) => (await fetch(server.url + "/v1/models", { headers: { authorization: `Bearer ${key}` } })).status;
-const row = (page, name) => page.locator(".keys tbody tr", { hasText: name });
+const row = (page, name) => page.locator(".plate.first tbody tr", { hasText: name });
 
 async function create(page, name) {
   await page.getByRole("button", { name: "Create a key" }).click();
@@ -49,7 +49,7 @@ onPage("a stranger is told why, and comes in with a key", "/", null, async (page
   const reason = page.locator("#key-reason");
   assert.match(await reason.innerText(), /no API key/);
   assert.equal(await page.locator("#message").count(), 0);
-  await page.locator("#key").fill("vt_nonsense");
+  await page.locator("#key").fill("sk-nonsense");
   await page.locator("#key").press("Enter");
   await reason.filter({ hasText: "malformed" }).waitFor();
   await page.locator("#key").fill(admin);
@@ -97,7 +97,7 @@ onPage("rotating gives another key, revoking none", "/keys", () => admin, async 
   assert.deepEqual([await status(first), await status(second)], [401, 200]);
   await page.getByLabel("I have stored it").check();
   await page.getByRole("button", { name: "Done" }).click();
-  const live = page.locator(".keys tbody tr:not(.dead)", { hasText: "tablet" });
+  const live = page.locator(".plate.first tbody tr:not(.dead)", { hasText: "tablet" });
   await live.getByRole("button", { name: "Revoke" }).click();
   await page.locator("dialog").getByRole("button", { name: "Revoke" }).click();
   await live.waitFor({ state: "detached" });

@@ -107,7 +107,7 @@ function switchTheme(): void {
 
 /** In place of a page: the server's own reason, and a field for the key. */
 export function keyForm(error: ApiError): HTMLElement {
-  const field = h("input", { id: "key", type: "password", class: "mono", autocomplete: "off", spellcheck: "false", placeholder: "vt_…", "aria-describedby": "key-reason" });
+  const field = h("input", { id: "key", type: "password", class: "mono", autocomplete: "off", spellcheck: "false", placeholder: "sk-…", "aria-describedby": "key-reason" });
   const remember = h("input", { type: "checkbox" });
   const submit = (event: Event): void => {
     event.preventDefault();

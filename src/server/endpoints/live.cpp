@@ -32,11 +32,13 @@ Json number_or_null(const std::optional<double>& number) {
 
 Json model_json(const WatchedModel& watched) {
   const engine::EngineStats& stats = watched.watched.snapshot.stats;
+  const auto& sequences = watched.watched.snapshot.sequences;  // without those that only settle finished answers
+  const auto num_running = std::ranges::count_if(sequences, &engine::SequenceStats::is_running);
   Json json;
   json["id"] = watched.model->name;
   json["max_sequences"] = watched.model->engine->engine().config().max_sequences;
-  json["num_running"] = stats.num_running;
-  json["num_waiting"] = stats.num_waiting;
+  json["num_running"] = num_running;
+  json["num_waiting"] = std::ssize(sequences) - num_running;
   json["num_steps"] = stats.num_steps;
   json["num_preemptions"] = stats.num_preemptions;
   json["age_s"] = watched.model->engine->engine().has_work() ? seconds_since(watched.watched.taken) : 0.0;

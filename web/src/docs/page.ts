@@ -92,7 +92,7 @@ function setup(server: Server, model: string): HTMLElement {
     h("dl", { class: "facts" }, h("dt", {}, t("docs.start.base")), h("dd", {}, h("code", {}, server.origin + "/v1")),
       h("dt", {}, t("docs.start.model")), h("dd", {}, h("code", {}, model)),
       server.model ? h("dt", {}, t("docs.start.context")) : null, server.model ? h("dd", { class: "num" }, server.model.context_length.toLocaleString("en-US")) : null),
-    code(`export OPENAI_BASE_URL=${server.origin}/v1\nexport OPENAI_API_KEY=vt_...`));
+    code(`export OPENAI_BASE_URL=${server.origin}/v1\nexport OPENAI_API_KEY=sk-...`));
 }
 
 function table(heads: TextKey[], rows: [string, TextKey][]): HTMLElement {

@@ -7,6 +7,8 @@ const isWaiting = (request: LiveRequest): boolean => request.state === "queued" 
 export const keyNames = new Map<string, string>();
 
 const keyName = ({ key_id }: LiveRequest): string => (key_id === null ? t("live.nokey") : (keyNames.get(key_id) ?? key_id));
+/** Enough to tell the requests of one moment apart; the title has all of it. */
+const shortId = (id: string): string => id.replace("req-", "").slice(0, 10);
 const maybeMs = (value: number | null): string => (value === null ? "" : ms(value));
 
 export function runningTable(snapshot: Snapshot): HTMLElement {
@@ -18,7 +20,7 @@ export function runningTable(snapshot: Snapshot): HTMLElement {
 
 function runningRow(request: LiveRequest): HTMLElement {
   return h("tr", {},
-    h("td", { class: "mono" }, h("i", { class: "sw c-" + request.state }), request.id.replace("req-", "")),
+    h("td", { class: "mono", title: request.id }, h("i", { class: "sw c-" + request.state }), shortId(request.id)),
     h("td", { class: "nw" }, keyName(request)),
     h("td", { class: "opt nw" }, request.state, request.state === "prefill" ? progressBar(request) : null),
     h("td", { class: "n" }, num(request.prompt_tokens)), h("td", { class: "n opt" }, num(request.cached_tokens)),
@@ -40,7 +42,7 @@ export function queuedTable(snapshot: Snapshot): HTMLElement {
 
 function queuedRow(request: LiveRequest, idx: number, snapshot: Snapshot): HTMLElement {
   const model = snapshot.models.find(({ id }) => id === request.model);
-  return h("tr", {}, h("td", { class: "n" }, idx + 1), h("td", { class: "mono" }, request.id.replace("req-", "")), h("td", { class: "nw" }, keyName(request)),
+  return h("tr", {}, h("td", { class: "n" }, idx + 1), h("td", { class: "mono", title: request.id }, shortId(request.id)), h("td", { class: "nw" }, keyName(request)),
     h("td", { class: "n" }, num(request.prompt_tokens)), h("td", { class: "n" }, ms(request.elapsed_s)), h("td", { class: "wf" }, model ? whyWaiting(request, idx, model) : ""));
 }
 
