@@ -12,7 +12,7 @@
 namespace vitrine::engine {
 namespace {
 
-Request endless(std::uint64_t seed) {
+Request endless(unsigned seed) {
   Request request = greedy_request(random_prompt(40, seed), 100'000);
   request.ignore_eos = true;
   return request;

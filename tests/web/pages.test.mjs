@@ -173,7 +173,7 @@ onPage("everything is there in both languages", "/", async (page) => {
       await page.goto(server.url + path);
       await page.locator("main").locator("h1").first().waitFor({ state: "attached" });
       const text = await page.locator("body").innerText();
-      assert.doesNotMatch(text, /\b(chat|live|keys|docs|shell|nav)\.[a-z]+|undefined|\{\w+\}/, `${language} ${path}`);
+      assert.doesNotMatch(text, /\b(chat|live|keys|docs|shell|nav)\.[a-z]+|undefined|\{(?!id\})\w+\}/, `${language} ${path}`);
       seen[language + path] = text;
     }
     if (language === "en") await page.locator("#lang").click();

@@ -41,6 +41,8 @@ function sections(server: Server): Section[] {
     { id: "timings", title: "docs.timings", text: ["docs.timings.1"], more: timingTable },
     { id: "errors", title: "docs.errors", text: ["docs.errors.1"], more: errorTable },
     { id: "keys", title: "docs.keys", text: ["docs.keys.1", "docs.keys.2"], more: () => code("vitrine keys create laptop") },
+    { id: "admin", title: "docs.admin", text: ["docs.admin.1", "docs.admin.2"], endpoint: "/v1/admin/keys, /v1/admin/usage, /v1/admin/live",
+      example: plain("/v1/admin/keys", { name: "laptop", role: "user", limits: { requests_per_minute: 60, tokens_per_day: 2_000_000 } }) },
     { id: "metrics", title: "docs.metrics", text: ["docs.metrics.1"], endpoint: "GET /metrics", example: (tongue) => (tongue === "curl" ? curl(origin, "GET", "/metrics") : plain("/metrics")(tongue)) },
   ];
 }
