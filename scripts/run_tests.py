@@ -199,6 +199,30 @@ def run_pytest(folder, options, env):
     return outcome
 
 
+TAP_LINE = re.compile(r"^\s*(not ok|ok) \d+ - (.*?)(?: # SKIP ?(.*))?$")
+
+
+def run_node(folder, options, env):
+    """The tests of Node's own runner; what they need they say when they skip."""
+    outcome = Outcome(f"{folder.name} (node)")
+    files = sorted(str(file) for file in folder.glob("*.test.mjs"))
+    env = dict(env, VITRINE_BINARY=str(options.build_dir / "apps/vitrine/vitrine"))
+    status, output, outcome.seconds = run_command(["node", "--test", "--test-reporter=tap", *files], options.timeout, env)
+    for line in output.splitlines():
+        found = TAP_LINE.match(line)
+        if not found or found[2].endswith(".mjs"):
+            continue
+        if found[3] is not None:
+            outcome.skipped.append((found[2], found[3]))
+        elif found[1] == "ok":
+            outcome.passed += 1
+        else:
+            outcome.failures.append((found[2], tail(output)))
+    if status != 0 and not outcome.failures:
+        outcome.failures.append(("node --test", f"{describe_exit(status, options.timeout)}\n{tail(output)}"))
+    return outcome
+
+
 def read_junit_report(outcome, report):
     for case in xml.etree.ElementTree.parse(report).iter("testcase"):
         name = f"{case.get('classname')}.{case.get('name')}"
@@ -268,6 +292,7 @@ def parse_arguments():
     parser.add_argument("--timeout", type=int, default=600, help="seconds for one test binary")
     parser.add_argument("--cargo", type=pathlib.Path, help="folder of a crate to test as well")
     parser.add_argument("--pytest", type=pathlib.Path, help="folder of Python tests to run as well")
+    parser.add_argument("--node", type=pathlib.Path, help="folder of Node tests to run as well")
     parser.add_argument("--checks", type=pathlib.Path, help="results of earlier checks to include in the sums")
     parser.add_argument("--seconds-before", type=float, default=0, help="what the steps before this one took")
     options = parser.parse_args()
@@ -294,6 +319,8 @@ def main():
             show(run_cargo(options.cargo, options, env))
         if options.pytest and any(options.pytest.glob("test_*.py")):
             show(run_pytest(options.pytest, options, env))
+        if options.node:
+            show(run_node(options.node, options, env))
         if options.checks and options.checks.exists():
             for outcome in read_checks(options.checks):
                 show(outcome)

@@ -87,12 +87,24 @@ fetch_clients() {
     cat "$wanted/requirements.txt" "$wanted/node/package-lock.json" >"$packages/lock"
 }
 
+# What builds and drives the pages, as their lock file names it.
+fetch_page_tools() {
+  cmp -s "$root/web/package-lock.json" "$root/build/web-tools.lock" && [ -d "$root/web/node_modules" ] && return
+  npm ci --silent --prefix "$root/web" && cp "$root/web/package-lock.json" "$root/build/web-tools.lock"
+}
+
 # Without a network the tests that need these files skip and say so; under CI=true absence is a failure.
 fetch_inputs() {
   step models "Fetching test models" counted_progress fetch_models || missing_input models
   step tokenizers "Fetching tokenizer files" counted_progress fetch_tokenizers || missing_input tokenizers
   export PYTHONPATH=$root/build/api-clients/python VITRINE_NODE_CLIENT=$root/build/api-clients/node
   step clients "Fetching API clients" counted_progress fetch_clients || missing_input clients
+  step page_tools "Fetching what builds the pages" counted_progress fetch_page_tools || missing_input page_tools
+}
+
+# The pages in the repository are those of their sources.
+check_pages() {
+  [ -d "$root/web/node_modules" ] && check pages "Pages (TypeScript, Vite)" "$root/scripts/check_web.sh"
 }
 
 missing_input() {
@@ -120,7 +132,7 @@ run_tests() {
   local options=(--build-dir "$root/build/$preset" --checks "$checks" --seconds-before "$SECONDS")
   [ -n "$filter" ] && options+=(--filter "$filter")
   if [ -n "$whole" ]; then
-    options+=(--cargo "$root/bridge" --pytest "$root/tests/api")
+    options+=(--cargo "$root/bridge" --pytest "$root/tests/api" --node "$root/tests/web")
   fi
   step_idx=$((step_idx + 1))
   say "[$step_idx/$num_steps] Tests"
@@ -134,9 +146,9 @@ command_test() {
   [ -z "$filter" ] && [ "$preset" = release ] && whole=yes
   checks=$root/build/checks.tsv
   : >"$checks"
-  # configure, build, tests; and for a whole run three checks of sources, two of objects, three kinds of inputs
+  # configure, build, tests; and for a whole run three checks of sources, two of objects, four kinds of inputs, the pages
   num_steps=3
-  [ -n "$whole" ] && num_steps=11
+  [ -n "$whole" ] && num_steps=13
   find_missing_tools build test
   install_missing_tools
   [ -n "$whole" ] && check_sources
@@ -144,6 +156,7 @@ command_test() {
   if [ -n "$whole" ]; then
     check_objects
     fetch_inputs
+    check_pages
   fi
   [ ! -x "$binary" ] || name_models
   run_tests

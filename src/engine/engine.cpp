@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "engine/validate.h"
+#include "kvcache/block_map.h"
 
 namespace vitrine::engine {
 namespace {
@@ -260,6 +261,25 @@ EngineStats Engine::stats() const {
       .num_steps = num_steps_,
       .num_preemptions = num_preemptions_,
   };
+}
+
+EngineSnapshot Engine::snapshot() const {
+  EngineSnapshot snapshot{.stats = stats(), .sequences = {}, .blocks = kvcache::block_map(scheduler_.blocks().pool())};
+  const std::vector<const Sequence*> sequences = scheduler_.sequences();
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    const Sequence& sequence = *sequences[i];
+    if (sequence.request().background) continue;
+    snapshot.sequences.push_back({
+        .id = sequence.id(),
+        .is_running = i < scheduler_.num_running(),
+        .has_started = sequence.has_started(),
+        .prompt_tokens = sequence.prompt_tokens(),
+        .computed_tokens = sequence.num_computed(),
+        .completion_tokens = sequence.completion_tokens(),
+        .num_blocks = sequence.table.blocks().size(),
+    });
+  }
+  return snapshot;
 }
 
 kvcache::PrefixExplanation Engine::explain_prefix(const Request& request) const {

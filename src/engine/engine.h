@@ -58,6 +58,24 @@ struct EngineStats {
   std::size_t num_preemptions = 0;
 };
 
+// A request in the engine, as a snapshot shows it.
+struct SequenceStats {
+  RequestId id{};
+  bool is_running = false;
+  bool has_started = false;  // and not running: preempted
+  std::size_t prompt_tokens = 0;
+  std::size_t computed_tokens = 0;    // of prompt and answer, cached ones included
+  std::size_t completion_tokens = 0;  // so far
+  std::size_t num_blocks = 0;
+};
+
+// The engine at one moment, for people to look at. Linear in the number of blocks.
+struct EngineSnapshot {
+  EngineStats stats;
+  std::vector<SequenceStats> sequences;  // running, then waiting, each in their order; without those in the background
+  std::string blocks;                    // kvcache::block_map
+};
+
 // Runs requests over one model, many at once. submit, abort, validate, has_work and wait_for_work may be called from
 // any thread; step and the rest from one thread, the engine thread, which owns everything behind the queue. The bits of
 // a request's answer depend on the request alone, never on its neighbours, the chunk size, the cache or preemption.
@@ -90,6 +108,7 @@ class Engine {
   // Most tokens a request can have, prompt and answer together: the context length or what the KV cache holds.
   std::size_t max_total_tokens() const;
   EngineStats stats() const;
+  EngineSnapshot snapshot() const;
   // How much of a prompt is cached now, and the first token that differs from what is.
   kvcache::PrefixExplanation explain_prefix(const Request& request) const;
   // The first invariant that does not hold, in words; empty when all hold.

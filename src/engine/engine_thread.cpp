@@ -4,11 +4,17 @@
 #include <utility>
 
 namespace vitrine::engine {
+namespace {
+
+constexpr std::chrono::seconds kWatchTime{2};
+
+}  // namespace
 
 EngineThread::EngineThread(Engine& engine, std::function<void(const std::string& what)> on_fault)
     : engine_(engine),
       on_fault_(std::move(on_fault)),
       stats_(engine.stats()),
+      watched_{engine.snapshot(), std::chrono::steady_clock::now()},
       thread_([this](const std::stop_token& stop) {
         try {
           run(stop);
@@ -20,9 +26,27 @@ EngineThread::EngineThread(Engine& engine, std::function<void(const std::string&
 void EngineThread::run(const std::stop_token& stop) {
   while (!stop.stop_requested() && engine_.wait_for_work(stop)) {
     engine_.step();
-    const std::scoped_lock lock(stats_mutex_);
-    stats_ = engine_.stats();
+    publish();
   }
+}
+
+void EngineThread::publish() {
+  const EngineStats stats = engine_.stats();
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_idle = !engine_.has_work();
+  std::unique_lock lock(stats_mutex_);
+  stats_ = stats;
+  if (!is_idle && now - last_watch_ > kWatchTime) return;
+  lock.unlock();
+  WatchedSnapshot watched{engine_.snapshot(), now};
+  lock.lock();
+  watched_ = std::move(watched);
+}
+
+EngineThread::WatchedSnapshot EngineThread::watch() const {
+  const std::scoped_lock lock(stats_mutex_);
+  last_watch_ = std::chrono::steady_clock::now();
+  return watched_;
 }
 
 EngineStats EngineThread::stats() const {

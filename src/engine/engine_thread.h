@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -23,13 +24,24 @@ class EngineThread {
   // As of the end of the last step. Any thread.
   EngineStats stats() const;
 
+  struct WatchedSnapshot {
+    EngineSnapshot snapshot;
+    std::chrono::steady_clock::time_point taken;
+  };
+  // What it holds, for whoever looks again and again: taken at the end of each step for two seconds after a call, and
+  // whenever no work is left, so that only the first call after a while can give an older one. Any thread.
+  WatchedSnapshot watch() const;
+
  private:
   void run(const std::stop_token& stop);
+  void publish();
 
   Engine& engine_;
   std::function<void(const std::string& what)> on_fault_;
   mutable std::mutex stats_mutex_;
   EngineStats stats_;
+  WatchedSnapshot watched_;
+  mutable std::chrono::steady_clock::time_point last_watch_;
   std::jthread thread_;  // last: it uses the rest
 };
 

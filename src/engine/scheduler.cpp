@@ -179,6 +179,15 @@ std::unique_ptr<Sequence> Scheduler::remove(RequestId id) {
   return sequence;
 }
 
+std::vector<const Sequence*> Scheduler::sequences() const {
+  std::vector<const Sequence*> all;
+  for (const Queue* queue : {&running_, &waiting_}) {
+    for (const auto& [key, sequence] : *queue)
+      all.push_back(sequence.get());
+  }
+  return all;
+}
+
 std::string Scheduler::check_integrity() const {
   std::vector<const kvcache::BlockTable*> tables;
   for (const auto& [key, sequence] : running_) {

@@ -74,6 +74,8 @@ class Scheduler {
   std::size_t num_waiting() const { return waiting_.size(); }
   std::size_t num_running() const { return running_.size(); }
   const kvcache::BlockManager& blocks() const { return blocks_; }
+  // Those that run, then those that wait, each in their order.
+  std::vector<const Sequence*> sequences() const;
 
   // The first invariant that does not hold, in words; empty when all hold.
   std::string check_integrity() const;

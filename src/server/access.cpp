@@ -60,6 +60,9 @@ std::optional<store::KeyGrant> Access::admit(const HttpRequest& request, Scope s
                         .code = "storage_unavailable"});
   }
   if (!is_closed_ && (scope == Scope::kUser || is_reading(request))) return std::nullopt;
+  if (!is_closed_)
+    throw unauthorized(
+        "changes need the API key of an admin, and there is none yet: run `vitrine keys create NAME --admin`");
   store::KeyGrant grant = check(request);
   if (scope == Scope::kAdmin && grant.role != store::KeyRole::kAdmin)
     throw ApiException({.status = 403, .message = "this needs the API key of an admin", .code = "admin_key_needed"});

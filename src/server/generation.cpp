@@ -4,10 +4,8 @@
 #include <mutex>
 #include <utility>
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-
 #include "server/api_error.h"
+#include "server/signal.h"
 
 namespace vitrine::server {
 
@@ -16,7 +14,7 @@ using engine::TokenEvent;
 using Clock = std::chrono::steady_clock;
 
 // Events between two threads: the engine's puts them in, the sockets' takes them out.
-class Generation::Inbox : public std::enable_shared_from_this<Inbox> {
+class Generation::Inbox {
  public:
   struct Item {
     std::size_t choice;
@@ -24,7 +22,7 @@ class Generation::Inbox : public std::enable_shared_from_this<Inbox> {
     Clock::time_point came;
   };
 
-  explicit Inbox(asio::any_io_executor executor) : executor_(std::move(executor)), timer_(std::in_place, executor_) {}
+  explicit Inbox(asio::any_io_executor executor) : filled_(std::make_shared<Signal>(std::move(executor))) {}
 
   // Engine thread.
   void put(std::size_t choice, const TokenEvent& event) {
@@ -32,11 +30,7 @@ class Generation::Inbox : public std::enable_shared_from_this<Inbox> {
     if (is_closed_) return;
     const bool was_empty = items_.empty();
     items_.push_back({choice, event, Clock::now()});
-    // The reader looks before it waits and the wake-up runs on its thread, so none comes between the two.
-    if (was_empty)
-      asio::post(executor_, [self = weak_from_this()] {
-        if (const auto inbox = self.lock(); inbox != nullptr && inbox->timer_) inbox->timer_->cancel();
-      });
+    if (was_empty) filled_->raise();
   }
 
   // The other functions belong to the reader.
@@ -44,22 +38,17 @@ class Generation::Inbox : public std::enable_shared_from_this<Inbox> {
     const std::scoped_lock lock(mutex_);
     return std::exchange(items_, {});
   }
-  Awaitable<void> wait(std::chrono::milliseconds patience) {
-    timer_->expires_after(patience);
-    boost::system::error_code cancelled;
-    co_await timer_->async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-  }
+  Awaitable<void> wait(std::chrono::milliseconds patience) { return filled_->wait(patience); }
   // Nobody reads any more. The executor may die after this and before the engine's last callback does.
   void close() {
     const std::scoped_lock lock(mutex_);
     is_closed_ = true;
     items_.clear();
-    timer_.reset();
+    filled_->close();
   }
 
  private:
-  asio::any_io_executor executor_;
-  std::optional<asio::steady_timer> timer_;
+  std::shared_ptr<Signal> filled_;
   std::mutex mutex_;
   std::vector<Item> items_;
   bool is_closed_ = false;

@@ -67,9 +67,13 @@ class Generation {
   // What has come since the last call; nothing after `patience`. Waits for none once all have ended.
   Awaitable<std::vector<ChoiceDelta>> wait(std::chrono::milliseconds patience);
   bool has_ended() const { return num_running_ == 0; }
+  // The first choice as the engine knows it.
+  std::optional<engine::RequestId> first_id() const { return choices_.empty() ? std::nullopt : choices_.front().id; }
+  std::chrono::steady_clock::time_point began() const { return began_; }
   // Ends every choice with kAbort within one step. Any thread.
   void abort();
 
+  const ServedModel& model() const { return model_; }
   // Of what was taken so far.
   const GenerationReport& report() const { return report_; }
 

@@ -10,6 +10,7 @@
 
 #include "base/suggest.h"
 #include "server/api_error.h"
+#include "server/path_pattern.h"
 
 namespace vitrine::server {
 namespace {
@@ -17,20 +18,23 @@ namespace {
 std::string allowed_methods(std::string_view stripped_path) {
   std::string methods;
   for (const Route& route : routes()) {
-    if (strip_base(route.path) != stripped_path) continue;
+    if (!match_path(strip_base(route.path), stripped_path)) continue;
     methods += (methods.empty() ? "" : ", ") + std::string(route.method);
   }
   return methods;
 }
 
+constexpr std::size_t kMaxNearBytes = 200;  // comparing takes the square of the length, for anyone who asks
+
 ApiException not_found(std::string_view stripped_path) {
   std::vector<std::string> paths;
-  for (const Route& route : routes())
-    paths.emplace_back(strip_base(route.path));
+  for (const Route& route : routes()) {
+    if (stripped_path.size() <= kMaxNearBytes) paths.push_back(fill_pattern(strip_base(route.path), stripped_path));
+  }
   const auto near = base::nearest(stripped_path, paths);
   std::string message = "no such path; the endpoints are at /v1/chat/completions, /v1/completions, /v1/models";
   for (const Route& route : routes()) {
-    if (near && strip_base(route.path) == *near)
+    if (near && fill_pattern(strip_base(route.path), stripped_path) == *near)
       message = fmt::format("no such path; did you mean {} {}?", route.method, route.path);
   }
   return ApiException({.status = 404, .message = std::move(message), .code = "not_found"});
@@ -63,7 +67,7 @@ void check_host(const HttpRequest& request, const Service::Options& options) {
 }
 
 void check_content_type(const HttpRequest& request) {
-  if (request.method != "POST") return;
+  if (request.method == "GET" || request.method == "HEAD") return;
   const std::string_view type = request.header("content-type");
   if (type.substr(0, type.find(';')) == "application/json") return;
   throw ApiException(
@@ -78,7 +82,7 @@ ApiError dead_key() {
 
 std::string_view strip_base(std::string_view path) {
   for (const std::string_view base : {"/api", "/v1"}) {
-    if (path.starts_with(base) && path.size() > base.size() && path[base.size()] == '/')
+    if (path.starts_with(base) && path.size() > base.size() + 1 && path[base.size()] == '/')
       path.remove_prefix(base.size());
   }
   return path;
@@ -87,7 +91,7 @@ std::string_view strip_base(std::string_view path) {
 const Route& find_route(std::string_view method, std::string_view path) {
   const std::string_view stripped = strip_base(path);
   const auto fits = [&](const Route& route) {
-    return strip_base(route.path) == stripped &&
+    return match_path(strip_base(route.path), stripped) &&
            (route.method == method || (route.method == "GET" && method == "HEAD"));
   };
   const auto all = routes();
@@ -141,9 +145,23 @@ std::optional<HttpResponse> Router::refuse_head(const HttpRequest& head) {
   return std::nullopt;
 }
 
+// Counts the request of a key, where its route is counted.
+void Router::charge(Exchange& exchange, bool is_counted) {
+  if (!exchange.grant() || service_.accounting() == nullptr) return;
+  Quotas& quotas = service_.accounting()->quotas();
+  exchange.set_headers(quotas.headers(*exchange.grant()));
+  if (!is_counted) return;
+  exchange.set_ticket(quotas.admit(*exchange.grant()));
+  exchange.set_headers(exchange.ticket()->headers());
+}
+
 Awaitable<void> Router::dispatch(OpenExchange& open) {
   admit(open.exchange->request(), open.admission);
-  if (open.admission.grant) open.exchange->set_tenant(open.admission.grant->key_id);
+  const Admission& admission = open.admission;
+  Exchange& exchange = *open.exchange;
+  exchange.set_route(admission.path(), *match_path(strip_base(admission.path()), strip_base(exchange.request().path)));
+  exchange.set_grant(admission.grant);
+  charge(exchange, admission.route->is_counted);
   co_await open.admission.route->handle(*open.exchange, service_);
 }
 

@@ -45,6 +45,7 @@ class Router final : public ExchangeHandler {
 
   // Throws ApiException; what was found until then stays.
   void admit(const HttpRequest& head, Admission& admission);
+  void charge(Exchange& exchange, bool is_counted);
   Awaitable<void> dispatch(OpenExchange& open);
 
   Service& service_;

@@ -41,6 +41,10 @@ Access open_access(const ServerOptions& options) {
   return access;
 }
 
+std::unique_ptr<Accounting> open_accounting(const ServerOptions& options) {
+  return options.keys == nullptr ? nullptr : std::make_unique<Accounting>(*options.keys, options.prices);
+}
+
 // A connection takes a descriptor; the soft limit of most systems is made for programs that poll with select().
 void raise_descriptor_limit() {
   rlimit limit{};
@@ -58,7 +62,8 @@ class Server::State {
         access_(open_access(options_)),
         service_(
             std::move(models),
-            {.strict = options_.strict, .allowed_hosts = options_.allowed_hosts, .is_exposed = is_exposed(options_)}),
+            {.strict = options_.strict, .allowed_hosts = options_.allowed_hosts, .is_exposed = is_exposed(options_)},
+            open_accounting(options_)),
         router_(service_, access_),
         listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path}, options_.limits,
                   router_),

@@ -9,6 +9,7 @@
 #include "server/http/limits.h"
 #include "server/served_model.h"
 #include "store/key_store.h"
+#include "store/prices.h"
 
 namespace vitrine::server {
 
@@ -18,7 +19,8 @@ struct ServerOptions {
   std::string unix_path;                   // not empty: a Unix domain socket in place of host and port
   bool strict = false;                     // fields that no endpoint knows are refused
   std::vector<std::string> allowed_hosts;  // names in the Host header beside the loopback's
-  store::KeyStore* keys = nullptr;         // outlives the server; null: nobody has a key
+  store::KeyStore* keys = nullptr;         // outlives the server; null: nobody has a key, and no usage is noted
+  store::PriceTable prices = {};           // what answers cost, for the usage ledger
   HttpLimits limits = {};
   std::chrono::seconds grace{30};  // what answers on their way may still take after a signal to stop
 };

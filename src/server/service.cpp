@@ -15,26 +15,45 @@ bool ServedModel::is_called(std::string_view wanted) const {
   return wanted == name || std::ranges::find(aliases, wanted) != aliases.end();
 }
 
-Service::Service(std::vector<ServedModel> models, Options options)
-    : models_(std::move(models)), options_(std::move(options)) {}
+Service::Service(std::vector<ServedModel> models, Options options, std::unique_ptr<Accounting> accounting)
+    : models_(std::move(models)), options_(std::move(options)), accounting_(std::move(accounting)) {}
 
 void Service::join_workers() {
   workers_.stop();
   workers_.join();
 }
 
-const ServedModel& Service::find_model(const std::string& name) const {
-  if (name.empty() && models_.size() == 1) return models_.front();
-  if (name.empty()) throw bad_field("model", "give the name of one of the models at /v1/models", "missing_field");
-  const auto found = std::ranges::find_if(models_, [&](const ServedModel& model) { return model.is_called(name); });
-  if (found != models_.end()) return *found;
+const ServedModel& Service::find_model(const Exchange& exchange, const std::string& name) const {
+  const auto allowed = models_for(exchange);
+  const auto is_called = [&](const ServedModel& model) { return name.empty() || model.is_called(name); };
+  if (name.empty() && models_.size() > 1)
+    throw bad_field("model", "give the name of one of the models at /v1/models", "missing_field");
+  const auto found = std::ranges::find_if(allowed, [&](const ServedModel* model) { return is_called(*model); });
+  if (found != allowed.end()) return **found;
+  if (std::ranges::any_of(models_, is_called)) {
+    throw ApiException({.status = 403,
+                        .message = "model: this API key is not for it; /v1/models lists those that it may use",
+                        .param = "model",
+                        .code = "model_not_allowed"});
+  }
   std::vector<std::string> names;
-  for (const ServedModel& model : models_)
-    names.push_back(model.name);
+  for (const ServedModel* model : allowed)
+    names.push_back(model->name);
   throw ApiException({.status = 404,
                       .message = fmt::format("model: not served here; there is {}", fmt::join(names, ", ")),
                       .param = "model",
                       .code = "model_not_found"});
+}
+
+std::vector<const ServedModel*> Service::models_for(const Exchange& exchange) const {
+  const std::vector<std::string> any;
+  const auto& names = exchange.grant() ? exchange.grant()->limits.models : any;
+  std::vector<const ServedModel*> allowed;
+  for (const ServedModel& model : models_) {
+    const auto is_called = [&](const std::string& name) { return model.is_called(name); };
+    if (names.empty() || std::ranges::any_of(names, is_called)) allowed.push_back(&model);
+  }
+  return allowed;
 }
 
 std::vector<std::string> Service::warn_of(const std::vector<std::string>& unread_fields) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,7 +9,9 @@
 #include <boost/asio/thread_pool.hpp>
 #include <nlohmann/json.hpp>
 
+#include "server/accounting.h"
 #include "server/http/exchange.h"
+#include "server/live_requests.h"
 #include "server/metrics.h"
 #include "server/served_model.h"
 
@@ -22,7 +25,8 @@ class Service {
     std::vector<std::string> allowed_hosts;  // further names in the Host header, beside those of the loopback
     bool is_exposed = false;                 // to other machines, which may call it by its address
   };
-  Service(std::vector<ServedModel> models, Options options);
+  // `accounting` is null where the server has no place for state: then there are no keys, and nothing is noted.
+  Service(std::vector<ServedModel> models, Options options, std::unique_ptr<Accounting> accounting);
 
   const std::vector<ServedModel>& models() const { return models_; }
   const Options& options() const { return options_; }
@@ -32,9 +36,14 @@ class Service {
   void join_workers();
 
   Metrics& metrics() { return metrics_; }
+  Accounting* accounting() { return accounting_.get(); }
+  LiveRequests& live() { return live_; }
 
-  // Throws ApiException (404) with the names there are. An empty name means the one model, where there is but one.
-  const ServedModel& find_model(const std::string& name) const;
+  // Throws ApiException: 404 with the names there are, 403 where the key of the exchange is not for that model. An
+  // empty name means the one model, where there is but one.
+  const ServedModel& find_model(const Exchange& exchange, const std::string& name) const;
+  // Those that the key of the exchange may use.
+  std::vector<const ServedModel*> models_for(const Exchange& exchange) const;
   // Names of fields that nobody read: a warning each, or under `strict` an ApiException (400).
   std::vector<std::string> warn_of(const std::vector<std::string>& unread_fields) const;
   // Set when a step of an engine threw; nothing is answered any more.
@@ -46,6 +55,8 @@ class Service {
   Options options_;
   bool is_faulty_ = false;
   Metrics metrics_;
+  LiveRequests live_;
+  std::unique_ptr<Accounting> accounting_;
   asio::thread_pool workers_{1};
 };
 

@@ -22,8 +22,8 @@ base::Error error_of(sqlite3* database, int code) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return error(ErrorKind::kIo,
-                   "damaged, or no database; restore it from a backup, or move it and keys.pepper away to begin "
-                   "without keys");
+                   "damaged, or no database; restore it from a backup, or move it away (keys.db together with "
+                   "keys.pepper) to begin anew");
     case SQLITE_PERM:
     case SQLITE_READONLY:
       return error(ErrorKind::kNoPermission,
@@ -66,6 +66,11 @@ Statement& Statement::bind(int index, std::int64_t value) {
   return *this;
 }
 
+Statement& Statement::bind(int index, double value) {
+  check(sqlite3_bind_double(statement_.get(), index, value));
+  return *this;
+}
+
 Statement& Statement::bind_bytes(int index, std::span<const std::uint8_t> bytes) {
   check(sqlite3_bind_blob64(statement_.get(), index, bytes.data(), bytes.size(), SQLITE_TRANSIENT));
   return *this;
@@ -101,6 +106,10 @@ std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
+double Statement::real(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
 std::optional<std::int64_t> Statement::integer_or_null(int column) const {
   if (sqlite3_column_type(statement_.get(), column) == SQLITE_NULL) return std::nullopt;
   return integer(column);
@@ -124,6 +133,10 @@ Database::Database(const std::filesystem::path& path, std::chrono::milliseconds 
   sqlite3_busy_timeout(database, static_cast<int>(patience.count()));
   sqlite3_db_config(database, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   execute("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF");
+}
+
+std::string Database::path() const {
+  return sqlite3_db_filename(database_.get(), "main");
 }
 
 Statement Database::prepare(std::string_view sql) const {
@@ -150,6 +163,28 @@ Transaction::~Transaction() {
 void Transaction::commit() {
   database_.execute("COMMIT");
   is_open_ = false;
+}
+
+std::int64_t schema_version(const Database& database) {
+  Statement version = database.prepare("PRAGMA user_version");
+  version.step();
+  return version.integer(0);
+}
+
+void upgrade_schema(const Database& database, std::span<const char* const> upgrades) {
+  const auto newest = static_cast<std::int64_t>(upgrades.size());
+  if (schema_version(database) == newest) return;
+  Transaction transaction(database);
+  const std::int64_t version = schema_version(database);  // another process may have done it meanwhile
+  if (version > newest) {
+    throw base::Exception(
+        ErrorKind::kIo,
+        fmt::format("{}: written by a newer Vitrine; use that one, or another VITRINE_STATE", database.path()));
+  }
+  for (const char* upgrade : upgrades.subspan(static_cast<std::size_t>(version)))
+    database.execute(upgrade);
+  database.execute(fmt::format("PRAGMA user_version = {}", newest).c_str());
+  transaction.commit();
 }
 
 }  // namespace vitrine::store

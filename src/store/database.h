@@ -20,6 +20,7 @@ class Statement {
  public:
   Statement& bind(int index, std::string_view text);
   Statement& bind(int index, std::int64_t value);
+  Statement& bind(int index, double value);
   Statement& bind_bytes(int index, std::span<const std::uint8_t> bytes);
 
   // True while there is a row.
@@ -31,6 +32,7 @@ class Statement {
 
   std::string text(int column) const;
   std::int64_t integer(int column) const;
+  double real(int column) const;
   std::optional<std::int64_t> integer_or_null(int column) const;
   std::span<const std::uint8_t> bytes(int column) const;  // until the next step
 
@@ -52,6 +54,7 @@ class Database {
   // `patience`: how long to wait for another process that writes. Throws base::Exception.
   Database(const std::filesystem::path& path, std::chrono::milliseconds patience);
 
+  std::string path() const;
   Statement prepare(std::string_view sql) const;
   // Several statements of our own, without values.
   void execute(const char* sql) const;
@@ -79,5 +82,12 @@ class Transaction {
   const Database& database_;
   bool is_open_ = true;
 };
+
+// 0: no tables yet.
+std::int64_t schema_version(const Database& database);
+
+// Brings the tables to the newest version, whichever they are of: `upgrades[i]` makes version i + 1 out of version i. A
+// new version is a row more; rows never change. Throws base::Exception (kIo) where the file is of a version after that.
+void upgrade_schema(const Database& database, std::span<const char* const> upgrades);
 
 }  // namespace vitrine::store

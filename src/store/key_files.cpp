@@ -4,14 +4,12 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <span>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -19,6 +17,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "store/database.h"
+#include "store/private_file.h"
 
 namespace vitrine::store {
 namespace {
@@ -26,12 +25,12 @@ namespace {
 namespace fs = std::filesystem;
 using base::ErrorKind;
 
-constexpr int kSchemaVersion = 1;
 constexpr std::chrono::seconds kOpenPatience{5};
 
-// keys: one row a key, for ever. secrets: its current secret (retired is null) and those before. uses: apart, so that
-// noting a use can never write over a revocation. All times are seconds since 1970.
-constexpr const char* kSchema = R"(
+constexpr std::array kUpgrades = std::to_array<const char*>(
+    {// keys: one row a key, for ever. secrets: its current secret (retired is null) and those before. uses: apart, so
+     // that noting a use can never write over a revocation. All times are seconds since 1970.
+     R"(
 CREATE TABLE keys (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_admin INTEGER NOT NULL, created INTEGER NOT NULL,
                    revoked INTEGER) STRICT, WITHOUT ROWID;
 CREATE TABLE secrets (number INTEGER PRIMARY KEY AUTOINCREMENT, key_id TEXT NOT NULL REFERENCES keys, mac BLOB NOT NULL,
@@ -39,75 +38,23 @@ CREATE TABLE secrets (number INTEGER PRIMARY KEY AUTOINCREMENT, key_id TEXT NOT 
 CREATE INDEX secrets_of_key ON secrets (key_id);
 CREATE UNIQUE INDEX current_secret ON secrets (key_id) WHERE retired IS NULL;
 CREATE TABLE uses (key_id TEXT PRIMARY KEY REFERENCES keys, last_used INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-PRAGMA user_version = 1;
-)";
-
-base::Exception file_failure(const fs::path& path, int error) {
-  const bool is_forbidden = error == EACCES || error == EPERM || error == EROFS;
-  const char* fix = is_forbidden ? "run as its owner, or set VITRINE_STATE to a folder of yours"
-                                 : "free some space or set VITRINE_STATE to another folder";
-  return {is_forbidden ? ErrorKind::kNoPermission : ErrorKind::kIo,
-          fmt::format("{}: {}; {}", path.string(), std::generic_category().message(error), fix)};
-}
+CREATE TABLE pepper (proof BLOB NOT NULL) STRICT;
+)",
+     // limits: by their names in the API. allowed_models: those of a key that may not use all.
+     R"(
+CREATE TABLE limits (key_id TEXT NOT NULL REFERENCES keys, name TEXT NOT NULL, value INTEGER NOT NULL,
+                     PRIMARY KEY (key_id, name)) STRICT, WITHOUT ROWID;
+CREATE TABLE allowed_models (key_id TEXT NOT NULL REFERENCES keys, model TEXT NOT NULL,
+                             PRIMARY KEY (key_id, model)) STRICT, WITHOUT ROWID;
+)"});
 
 base::Exception lost(const fs::path& path, const fs::path& other, std::string_view why) {
   return {ErrorKind::kIo, fmt::format("{}: {}; restore it from a backup, or move {} away too to begin without keys",
                                       path.string(), why, other.filename().string())};
 }
 
-class Descriptor {
- public:
-  // Throws where the file can't be opened.
-  Descriptor(const fs::path& path, int flags) : path_(path), number_(::open(path.c_str(), flags | O_CLOEXEC, 0600)) {
-    if (number_ < 0) throw file_failure(path, errno);
-  }
-  ~Descriptor() { ::close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  void lock() const {
-    while (::flock(number_, LOCK_EX) != 0) {
-      if (errno != EINTR) throw file_failure(path_, errno);
-    }
-  }
-  void write_all(std::span<const std::uint8_t> bytes) const {
-    const ssize_t put = ::write(number_, bytes.data(), bytes.size());
-    if (put != static_cast<ssize_t>(bytes.size())) throw file_failure(path_, put < 0 ? errno : ENOSPC);
-  }
-  std::size_t read_some(std::span<std::uint8_t> bytes) const {
-    const ssize_t got = ::read(number_, bytes.data(), bytes.size());
-    if (got < 0) throw file_failure(path_, errno);
-    return static_cast<std::size_t>(got);
-  }
-  void make_private() const {
-    if (::fchmod(number_, 0600) != 0) throw file_failure(path_, errno);
-  }
-  void sync() const {
-    if (::fsync(number_) != 0) throw file_failure(path_, errno);
-  }
-
- private:
-  fs::path path_;
-  int number_;
-};
-
-bool is_there(const fs::path& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0) return true;
-  if (errno != ENOENT) throw file_failure(path, errno);
-  return false;
-}
-
 fs::path unfinished_pepper(const KeyFiles& files) {
   return files.pepper().string() + ".new";
-}
-
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  if (fs::is_directory(folder, error)) return;
-  fs::create_directories(folder.parent_path(), error);
-  if (error) throw file_failure(folder.parent_path(), error.value());
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw file_failure(folder, errno);
 }
 
 Pepper read_pepper(const KeyFiles& files) {
@@ -127,11 +74,8 @@ void make_database(const KeyFiles& files, const Pepper& pepper) {
   Descriptor(files.database(), O_RDWR | O_CREAT | O_EXCL).make_private();
   const Database database(files.database(), kOpenPatience);
   database.execute("PRAGMA journal_mode = WAL");
-  Transaction transaction(database);
-  database.execute(kSchema);
-  database.execute("CREATE TABLE pepper (proof BLOB NOT NULL) STRICT");
+  upgrade_schema(database, kUpgrades);
   database.prepare("INSERT INTO pepper VALUES (?)").bind_bytes(1, mac_of(pepper, "pepper")).run();
-  transaction.commit();
 }
 
 // The pepper gets its name last: without it whatever else is there was never finished, and no key was ever made.
@@ -161,14 +105,7 @@ void check_database(const KeyFiles& files, const Pepper& pepper) {
     throw file_failure(path, errno);
   }
   const Database database(path, kOpenPatience);
-  Statement version = database.prepare("PRAGMA user_version");
-  version.step();
-  if (version.integer(0) > kSchemaVersion) {
-    throw base::Exception(
-        ErrorKind::kIo,
-        fmt::format("{}: written by a newer Vitrine; use that one, or another VITRINE_STATE", path.string()));
-  }
-  if (version.integer(0) != kSchemaVersion) throw lost(path, files.pepper(), "empty, or not made by Vitrine");
+  if (schema_version(database) == 0) throw lost(path, files.pepper(), "empty, or not made by Vitrine");
   Statement check = database.prepare("PRAGMA quick_check(1)");
   if (!check.step() || check.text(0) != "ok") throw lost(path, files.pepper(), "damaged");
   Statement proof = database.prepare("SELECT proof FROM pepper");
@@ -192,7 +129,7 @@ bool is_equal(const Mac& a, const Mac& b) {
 }
 
 Pepper open_key_files(const KeyFiles& files) {
-  make_folder(files.folder);
+  make_private_folder(files.folder);
   if (!is_there(files.pepper())) {
     // Another process may finish the files between two of these looks, hence the second one at the pepper.
     const bool is_lost = is_there(files.database()) && !is_there(unfinished_pepper(files)) && !is_there(files.pepper());
@@ -201,6 +138,7 @@ Pepper open_key_files(const KeyFiles& files) {
   }
   const Pepper pepper = read_pepper(files);
   check_database(files, pepper);
+  upgrade_schema(Database(files.database(), kOpenPatience), kUpgrades);
   return pepper;
 }
 

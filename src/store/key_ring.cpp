@@ -61,6 +61,8 @@ void KeyRing::load() {
     std::ranges::copy(mac, secret.mac.begin());
     key.secrets.push_back(secret);
   }
+  for (auto& [id, limits] : read_limits(database_))
+    keys[id].limits = std::move(limits);
   keys_ = std::move(keys);
   num_live_ =
       static_cast<std::size_t>(std::ranges::count_if(keys_, [](const auto& key) { return !key.second.is_revoked; }));
@@ -78,7 +80,7 @@ KeyRing::Check KeyRing::check(const ApiKey& key) const {
   if (match == nullptr || found == keys_.end()) return {KeyVerdict::kUnknown};
   if (candidate.is_revoked) return {KeyVerdict::kRevoked};
   if (!match->is_current) return {KeyVerdict::kRotated};
-  return {KeyVerdict::kValid, {found->first, candidate.role, match->number}};
+  return {KeyVerdict::kValid, {found->first, candidate.role, match->number, candidate.limits}};
 }
 
 bool KeyRing::holds(const KeyGrant& grant) const {

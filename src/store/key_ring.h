@@ -18,6 +18,7 @@ struct KeyGrant {
   std::string key_id;
   KeyRole role = KeyRole::kUser;
   std::int64_t secret_number = 0;  // of the secret with which it came
+  KeyLimits limits = {};
 };
 
 enum class KeyVerdict {
@@ -60,6 +61,7 @@ class KeyRing {
     KeyRole role = KeyRole::kUser;
     bool is_revoked = false;
     std::vector<Secret> secrets = {};
+    KeyLimits limits = {};
   };
   // Which file a path names.
   struct FileId {

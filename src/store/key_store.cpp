@@ -44,11 +44,12 @@ void check_name(const std::string& name) {
 KeyStore::KeyStore(const std::filesystem::path& folder)
     : files_{folder}, pepper_(open_key_files(files_)), database_(files_.database(), kPatience) {}
 
-NewKey KeyStore::create(const std::string& name, KeyRole role) {
+NewKey KeyStore::create(const std::string& name, KeyRole role, const LimitChanges& limits) {
   check_name(name);
   const std::scoped_lock lock(mutex_);
   KeyInfo info{
       .id = make_key_id(), .name = name, .role = role, .last_characters = {}, .created_s = base::unix_time_s()};
+  info.limits = changed({}, limits);
   Transaction transaction(database_);
   database_.prepare("INSERT INTO keys (id, name, is_admin, created) VALUES (?, ?, ?, ?)")
       .bind(1, info.id)
@@ -56,6 +57,7 @@ NewKey KeyStore::create(const std::string& name, KeyRole role) {
       .bind(3, std::int64_t{role == KeyRole::kAdmin})
       .bind(4, info.created_s)
       .run();
+  write_limits(database_, info.id, info.limits);
   NewKey key = add_secret(std::move(info));
   transaction.commit();
   return key;
@@ -78,12 +80,19 @@ std::vector<KeyInfo> KeyStore::list() {
   Statement rows = database_.prepare(std::string(kSelectInfo) + "ORDER BY keys.created, number");
   while (rows.step())
     all.push_back(read_info(rows));
+  auto limits = read_limits(database_);
+  for (KeyInfo& key : all)
+    key.limits = std::move(limits[key.id]);
   return all;
 }
 
 KeyInfo KeyStore::find(const std::string& id) const {
   Statement row = database_.prepare(std::string(kSelectInfo) + "WHERE keys.id = ?");
-  if (row.bind(1, id).step()) return read_info(row);
+  if (row.bind(1, id).step()) {
+    KeyInfo info = read_info(row);
+    info.limits = std::move(read_limits(database_)[id]);
+    return info;
+  }
   throw base::Exception(base::ErrorKind::kMissing,
                         fmt::format("{}: no key has this id; `vitrine keys list` shows those there are", id));
 }
@@ -122,6 +131,15 @@ KeyInfo KeyStore::revoke(const std::string& id) {
   KeyInfo info = find(id);
   transaction.commit();
   return info;
+}
+
+KeyLimits KeyStore::change_limits(const std::string& id, const LimitChanges& changes) {
+  const std::scoped_lock lock(mutex_);
+  Transaction transaction(database_);
+  KeyLimits limits = changed(find(id).limits, changes);
+  write_limits(database_, id, limits);
+  transaction.commit();
+  return limits;
 }
 
 void KeyStore::record_uses(const std::map<std::string, std::int64_t>& times_s) {

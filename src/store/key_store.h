@@ -10,6 +10,7 @@
 
 #include "store/database.h"
 #include "store/key_files.h"
+#include "store/key_limits.h"
 
 namespace vitrine::store {
 
@@ -24,6 +25,7 @@ struct KeyInfo {
   std::int64_t created_s = 0;
   std::optional<std::int64_t> last_used_s = {};  // may be a minute behind
   std::optional<std::int64_t> revoked_s = {};
+  KeyLimits limits = {};
 };
 
 // A key at the only moment at which its text is known.
@@ -41,12 +43,14 @@ class KeyStore {
   explicit KeyStore(const std::filesystem::path& folder);
 
   // `name` is for people; two keys may share one.
-  NewKey create(const std::string& name, KeyRole role);
+  NewKey create(const std::string& name, KeyRole role, const LimitChanges& limits = {});
   std::vector<KeyInfo> list();
   // A new secret for the key; the one before is dead from then on.
   NewKey rotate(const std::string& id);
   // The key is dead from then on, for ever. Of a key that is dead already: when that happened.
   KeyInfo revoke(const std::string& id);
+  // Answers with all limits that the key has then. A running server keeps to them from the next request on.
+  KeyLimits change_limits(const std::string& id, const LimitChanges& changes);
   // When keys were used last, by id.
   void record_uses(const std::map<std::string, std::int64_t>& times_s);
 

@@ -66,7 +66,7 @@ TEST_F(KeysCommand, JsonHasTheDocumentedFields) {
   EXPECT_EQ(made.at("name"), "boss");
   const json row = keys_json({"list"}).at("keys").at(0);
   EXPECT_EQ(row.at("id"), made.at("id"));
-  EXPECT_EQ(row.at("admin"), true);
+  EXPECT_EQ(row.at("role"), "admin");
   EXPECT_TRUE(row.at("created").is_number_integer());
   EXPECT_TRUE(row.at("last_used").is_null());
   EXPECT_TRUE(row.at("revoked").is_null());

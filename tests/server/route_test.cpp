@@ -1,10 +1,12 @@
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "server/api_error.h"
+#include "server/path_pattern.h"
 #include "server/router.h"
 
 namespace vitrine::server {
@@ -28,12 +30,16 @@ TEST(Routes, EachHasAHandlerAndStandsOnce) {
     EXPECT_TRUE(seen.insert(std::string(route.method) + " " + std::string(strip_base(route.path))).second)
         << route.path;
     EXPECT_EQ(&find_route(route.method, route.path), &route);
+    EXPECT_EQ(&find_route(route.method, fill_pattern(route.path, "/x/x/x/x/x/x")), &route);
   }
 }
 
-TEST(Routes, OnlyHealthIsPublic) {
-  for (const Route& route : routes())
-    EXPECT_EQ(route.scope == Scope::kPublic, route.path == "/health") << route.path;
+TEST(Routes, OnlyHealthAndThePagesArePublic) {
+  for (const Route& route : routes()) {
+    const std::set<std::string_view> open = {"/health", "/", "/live", "/keys", "/docs"};
+    EXPECT_EQ(route.scope == Scope::kPublic, open.contains(route.path) || route.path.starts_with("/assets/"))
+        << route.path;
+  }
 }
 
 TEST(Routes, ABaseUrlMayHaveAPrefixOrNone) {
@@ -49,9 +55,30 @@ TEST(Routes, ANearMissNamesTheRightPath) {
   EXPECT_EQ(error_for("GET", "/nothing/like/it").status, 404U);
 }
 
+TEST(Routes, APartInBracesStandsForAnyOneButNotForNothing) {
+  EXPECT_EQ(find_route("POST", "/v1/admin/keys/3k9x0f2a/rotate").path, "/v1/admin/keys/{id}/rotate");
+  EXPECT_EQ(find_route("PATCH", "/admin/keys/{id}/limits").path, "/v1/admin/keys/{id}/limits");
+  EXPECT_EQ(match_path("/admin/keys/{id}/rotate", "/admin/keys/3k9x0f2a/rotate"), std::vector<std::string>{"3k9x0f2a"});
+  EXPECT_EQ(match_path("/{a}/b/{c}", "/x/b/y"), (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(match_path("/models", "/models"), std::vector<std::string>{});
+  for (const char* path : {"/admin/keys//rotate", "/admin/keys/rotate", "/admin/keys/a/b/rotate",
+                           "/admin/keys/a/rotate/", "/admin/keys/a", "", "/"})
+    EXPECT_EQ(match_path("/admin/keys/{id}/rotate", path), std::nullopt) << path;
+}
+
+TEST(Routes, ANearMissWithAPartOfItsOwnIsToldWithoutIt) {
+  const std::string message = error_for("POST", "/v1/admin/keys/3k9x0f2a/rotat").message;
+  EXPECT_THAT(message, HasSubstr("POST /v1/admin/keys/{id}/rotate"));
+  EXPECT_EQ(message.find("3k9x0f2a"), std::string::npos);
+  EXPECT_EQ(error_for("GET", "/v1/admin/keys/3k9x0f2a/rotate").headers.at(0).second, "POST");
+  const std::string hostile = "/v1/admin/keys/" + std::string(100'000, 'a') + "/rotat";
+  EXPECT_EQ(error_for("POST", hostile).status, 404U);
+}
+
 TEST(Routes, APathIsTakenAsItStands) {
-  for (const char* path : {"//v1/models", "/v1//models", "/v1/../v1/models", "/v1/%6dodels", "/v1/models/",
-                           "/V1/models", "/v1/v1/models", "/api/api/models", "/api", "/v1", "/", "", "/v1/models%00"})
+  for (const char* path :
+       {"//v1/models", "/v1//models", "/v1/../v1/models", "/v1/%6dodels", "/v1/models/", "/V1/models", "/v1/v1/models",
+        "/api/api/models", "/api", "/v1", "/v1/", "", "/v1/models%00"})
     EXPECT_EQ(error_for("GET", path).status, 404U) << path;
 }
 

@@ -11,6 +11,7 @@ std::unique_ptr<Command> make_run(const Parser& parser);
 std::unique_ptr<Command> make_chat(const Parser& parser);
 std::unique_ptr<Command> make_serve(const Parser& parser);
 std::unique_ptr<Command> make_keys(const Parser& parser);
+std::unique_ptr<Command> make_usage(const Parser& parser);
 std::unique_ptr<Command> make_trace(const Parser& parser);
 std::unique_ptr<Command> make_pull(const Parser& parser);
 std::unique_ptr<Command> make_list(const Parser& parser);

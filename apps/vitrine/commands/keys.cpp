@@ -1,10 +1,14 @@
+#include <algorithm>
+#include <charconv>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/result.h"
+#include "store/key_json.h"
 #include "store/key_store.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/output.h"
@@ -18,39 +22,48 @@ using store::KeyInfo;
 using store::KeyRole;
 using store::NewKey;
 
-ordered_json or_null(const std::optional<std::int64_t>& value) {
-  return value ? ordered_json(*value) : ordered_json();
-}
-
-ordered_json key_json(const KeyInfo& key) {
-  return {{"id", key.id},
-          {"name", key.name},
-          {"admin", key.role == KeyRole::kAdmin},
-          {"last_characters", key.last_characters},
-          {"created", key.created_s},
-          {"last_used", or_null(key.last_used_s)},
-          {"revoked", or_null(key.revoked_s)},
-          {"limits", ordered_json::object()}};
-}
-
 // The key alone on stdout, so that a script can take it; it is never shown again.
 void print_new(const NewKey& key, const Context& context, const std::string& note) {
   if (context.flags.json) {
-    print_json(
-        context,
-        {{"id", key.info.id}, {"name", key.info.name}, {"admin", key.info.role == KeyRole::kAdmin}, {"key", key.text}});
+    print_json(context, store::to_json(key));
     return;
   }
   context.out.print(key.text + "\n");
   if (!context.flags.quiet) context.err.print(note + "\n");
 }
 
+// "requests_per_minute 60, models smollm2-135m-instruct"; empty where there are none.
+std::string describe(const store::KeyLimits& limits) {
+  std::vector<std::string> parts;
+  for (const store::LimitRow& row : store::limit_rows()) {
+    if (const auto& number = limits.*row.number) parts.push_back(fmt::format("{} {}", row.name, *number));
+  }
+  if (!limits.models.empty()) parts.push_back(fmt::format("models {}", fmt::join(limits.models, " ")));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// "--tokens-per-day" for "tokens_per_day".
+std::string flag_name(const store::LimitRow& row) {
+  std::string name = "--" + std::string(row.name);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+store::KeyLimits::Number parse_limit(const store::LimitRow& row, const std::string& text) {
+  if (text == "none" || text == "0") return std::nullopt;
+  std::int64_t number = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code == std::errc() && end == text.data() + text.size()) return number;
+  throw base::Exception(base::ErrorKind::kUsage, fmt::format("{} {}: give a whole number from {} to {}, or none",
+                                                             flag_name(row), text, row.lowest, row.highest));
+}
+
 void print_table_of(const std::vector<KeyInfo>& keys, const Context& context) {
-  Table table{{"ID", "NAME", "ROLE", "ENDS IN", "CREATED", "LAST USED", "STATE"}, {}, {}};
+  Table table{{"ID", "NAME", "ROLE", "ENDS IN", "CREATED", "LAST USED", "STATE", "LIMITS"}, {}, {}};
   for (const KeyInfo& key : keys) {
     table.rows.push_back({key.id, key.name, key.role == KeyRole::kAdmin ? "admin" : "user", key.last_characters,
                           format_date(key.created_s), format_date(key.last_used_s.value_or(0)),
-                          key.revoked_s ? "revoked " + format_date(*key.revoked_s) : "live"});
+                          key.revoked_s ? "revoked " + format_date(*key.revoked_s) : "live", describe(key.limits)});
   }
   print_table(context.out, table);
 }
@@ -62,11 +75,15 @@ class KeysCommand final : public Command {
       : create_(parser.add_command("create", "Make a key; it is shown this once")),
         list_(parser.add_command("list", "List the keys, without their secrets")),
         rotate_(parser.add_command("rotate", "Give a key a new secret; the old one ends at once")),
-        revoke_(parser.add_command("revoke", "End a key for ever, and the answers that are being made for it")) {
+        revoke_(parser.add_command("revoke", "End a key for ever, and the answers that are being made for it")),
+        limits_(parser.add_command("limits", "Show or change what the owner of a key may use")) {
     create_.add("name", name_, "Whose or what for, for your own use").required();
     create_.add_switch("--admin", is_admin_, "A key that may also use what is for admins");
     rotate_.add("id", id_, "As `vitrine keys list` shows it").required();
     revoke_.add("id", id_, "As `vitrine keys list` shows it").required();
+    limits_.add("id", id_, "As `vitrine keys list` shows it").required();
+    add_limit_flags(create_);
+    add_limit_flags(limits_);
   }
 
   int run(Context& context) override {
@@ -75,12 +92,35 @@ class KeysCommand final : public Command {
     if (list_.was_given()) list(keys, context);
     if (rotate_.was_given()) rotate(keys, context);
     if (revoke_.was_given()) revoke(keys, context);
+    if (limits_.was_given()) limits(keys, context);
     return 0;
   }
 
  private:
+  void add_limit_flags(const Parser& parser) {
+    for (const store::LimitRow& row : store::limit_rows()) {
+      const auto take = [this, &row](const std::string& text) {
+        changes_.numbers.emplace_back(&row, parse_limit(row, text));
+      };
+      parser.add_function(flag_name(row), take, std::string(row.help) + "; 0 or none: no limit").group("Limits");
+    }
+    parser.add("--models", models_, "Names of the models that it may use, with commas between; all: every one")
+        .with_commas()
+        .group("Limits");
+  }
+
+  store::LimitChanges changes() const {
+    store::LimitChanges changes = changes_;
+    if (models_ == std::vector<std::string>{"all"}) {
+      changes.models.emplace();
+    } else if (!models_.empty()) {
+      changes.models = models_;
+    }
+    return changes;
+  }
+
   void create(store::KeyStore& keys, const Context& context) const {
-    print_new(keys.create(name_, is_admin_ ? KeyRole::kAdmin : KeyRole::kUser), context,
+    print_new(keys.create(name_, is_admin_ ? KeyRole::kAdmin : KeyRole::kUser, changes()), context,
               "This is the only time that the key is shown: keep it now. A running server knows it already.");
   }
 
@@ -89,7 +129,7 @@ class KeysCommand final : public Command {
     if (context.flags.json) {
       ordered_json rows = ordered_json::array();
       for (const KeyInfo& key : all)
-        rows.push_back(key_json(key));
+        rows.push_back(store::to_json(key));
       print_json(context, {{"keys", rows}});
     } else if (context.flags.quiet) {
       for (const KeyInfo& key : all)
@@ -109,19 +149,29 @@ class KeysCommand final : public Command {
   void revoke(store::KeyStore& keys, const Context& context) const {
     const KeyInfo key = keys.revoke(id_);
     if (context.flags.json) {
-      print_json(context, {{"id", key.id}, {"name", key.name}, {"revoked", or_null(key.revoked_s)}});
+      print_json(context, {{"id", key.id}, {"name", key.name}, {"revoked", *key.revoked_s}});
     } else if (!context.flags.quiet) {
       context.err.print(fmt::format("{} ({}) is revoked\n", key.id, printable(key.name)));
     }
+  }
+
+  void limits(store::KeyStore& keys, const Context& context) const {
+    const store::KeyLimits limits = keys.change_limits(id_, changes());
+    if (context.flags.json) return print_json(context, {{"id", id_}, {"limits", store::to_json(limits)}});
+    const std::string text = describe(limits);
+    context.out.print((text.empty() ? "no limits" : printable(text)) + "\n");
   }
 
   Parser create_;
   Parser list_;
   Parser rotate_;
   Parser revoke_;
+  Parser limits_;
   std::string name_;
   std::string id_;
   bool is_admin_ = false;
+  store::LimitChanges changes_;
+  std::vector<std::string> models_;
 };
 
 }  // namespace

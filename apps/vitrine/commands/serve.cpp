@@ -72,6 +72,7 @@ class ServeCommand final : public Command {
     if (is_unbatched_) runtime_flags_.max_sequences = 1;
     store::KeyStore keys(required_state_path());
     options_.keys = &keys;
+    if (!prices_.empty()) options_.prices = store::PriceTable(prices_);
     trace::Timeline timeline;
     const Models models;
     const tools::ModelLocation location = models.find_or_pull(model_, context);
@@ -96,6 +97,8 @@ class ServeCommand final : public Command {
     parser
         .add("--allow-host", options_.allowed_hosts,
              "A further name that clients may call this server by; may be repeated")
+        .group("Serving");
+    parser.add("--prices", prices_, "A TOML file with what a million tokens of each model cost, for `vitrine usage`")
         .group("Serving");
     parser.add_switch("--strict", options_.strict, "Refuse fields that no endpoint knows, in place of a warning")
         .group("Serving");
@@ -169,6 +172,7 @@ class ServeCommand final : public Command {
   std::string model_ = kDefaultModel;
   std::string name_;
   std::string chat_template_;
+  std::string prices_;
   std::vector<std::string> aliases_;
   std::size_t port_ = 8080;
   server::ServerOptions options_;

@@ -56,13 +56,13 @@ class ChatFormat final : public AnswerFormat {
   const tokenizer::Tokenizer* tokenizer_;  // null: no log-probabilities are wanted
 };
 
-PreparedCompletion prepare_chat(const std::string& body, const Service& service) {
+PreparedCompletion prepare_chat(const Exchange& exchange, const Service& service) {
   const auto began = std::chrono::steady_clock::now();
-  const Json json = parse_body(body);
+  const Json json = parse_body(exchange.request().body);
   Fields fields(json);
   PreparedCompletion prepared;
   prepared.options = read_answer_options(fields, Flavour::kChat);
-  prepared.model = &service.find_model(prepared.options.model);
+  prepared.model = &service.find_model(exchange, prepared.options.model);
   const chat::RenderRequest request = read_chat_prompt(fields, *prepared.model);
   prepared.warnings = completion_warnings(service, fields, prepared.options);
   prepared.prompts.push_back(encode_chat_prompt(request, *prepared.model));
@@ -73,7 +73,7 @@ PreparedCompletion prepare_chat(const std::string& body, const Service& service)
 }  // namespace
 
 Awaitable<void> answer_chat_completion(Exchange& exchange, Service& service) {
-  auto work = [&exchange, &service] { return prepare_chat(exchange.request().body, service); };
+  auto work = [&exchange, &service] { return prepare_chat(exchange, service); };
   const PreparedCompletion prepared = co_await run_on(service.workers(), std::move(work));
   ChatFormat format(prepared);
   co_await answer_completion(exchange, service, prepared, format);

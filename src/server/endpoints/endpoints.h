@@ -10,8 +10,19 @@ Awaitable<void> answer_text_completion(Exchange& exchange, Service& service);
 Awaitable<void> answer_models(Exchange& exchange, Service& service);
 Awaitable<void> answer_health(Exchange& exchange, Service& service);
 Awaitable<void> answer_metrics(Exchange& exchange, Service& service);
+Awaitable<void> answer_live(Exchange& exchange, Service& service);
 Awaitable<void> answer_tokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_detokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_apply_template(Exchange& exchange, Service& service);
+Awaitable<void> answer_list_keys(Exchange& exchange, Service& service);
+Awaitable<void> answer_create_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_rotate_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_revoke_key(Exchange& exchange, Service& service);
+Awaitable<void> answer_change_limits(Exchange& exchange, Service& service);
+Awaitable<void> answer_usage(Exchange& exchange, Service& service);
+
+// The pages for people and what they load; the page looks at its path to know which one it is.
+Awaitable<void> answer_web_page(Exchange& exchange, Service& service);
+Awaitable<void> answer_web_asset(Exchange& exchange, Service& service);
 
 }  // namespace vitrine::server

@@ -22,10 +22,10 @@ Awaitable<void> answer_models(Exchange& exchange, Service& service) {
   Json list;
   list["object"] = "list";
   Json& data = list["data"] = Json::array();
-  for (const ServedModel& model : service.models()) {
-    data.push_back(model_json(model, model.name));
-    for (const std::string& alias : model.aliases)
-      data.push_back(model_json(model, alias));
+  for (const ServedModel* model : service.models_for(exchange)) {
+    data.push_back(model_json(*model, model->name));
+    for (const std::string& alias : model->aliases)
+      data.push_back(model_json(*model, alias));
   }
   co_await respond_json(exchange, list);
 }

@@ -55,14 +55,14 @@ struct Prepared {
   std::vector<std::string> echoes;
 };
 
-Prepared prepare_text(const std::string& body, const Service& service) {
+Prepared prepare_text(const Exchange& exchange, const Service& service) {
   const auto began = std::chrono::steady_clock::now();
-  const Json json = parse_body(body);
+  const Json json = parse_body(exchange.request().body);
   Fields fields(json);
   Prepared prepared;
   PreparedCompletion& completion = prepared.completion;
   completion.options = read_answer_options(fields, Flavour::kText);
-  completion.model = &service.find_model(completion.options.model);
+  completion.model = &service.find_model(exchange, completion.options.model);
   const bool wants_echo = fields.flag("echo").value_or(false);
   if (wants_echo && completion.options.sampling.logprobs)
     throw bad_field("logprobs", "not available together with echo", "unsupported");
@@ -76,7 +76,7 @@ Prepared prepare_text(const std::string& body, const Service& service) {
 }  // namespace
 
 Awaitable<void> answer_text_completion(Exchange& exchange, Service& service) {
-  auto work = [&exchange, &service] { return prepare_text(exchange.request().body, service); };
+  auto work = [&exchange, &service] { return prepare_text(exchange, service); };
   const Prepared prepared = co_await run_on(service.workers(), std::move(work));
   TextFormat format(prepared.completion, prepared.echoes);
   co_await answer_completion(exchange, service, prepared.completion, format);

@@ -63,17 +63,17 @@ Json apply_template(Fields& fields, const ServedModel& model) {
 
 using Maker = Json (*)(Fields& fields, const ServedModel& model);
 
-Json make_answer(const std::string& body, const Service& service, Maker make) {
-  const Json request = parse_body(body);
+Json make_answer(const Exchange& exchange, const Service& service, Maker make) {
+  const Json request = parse_body(exchange.request().body);
   Fields fields(request);
-  Json json = make(fields, service.find_model(fields.text("model").value_or("")));
+  Json json = make(fields, service.find_model(exchange, fields.text("model").value_or("")));
   if (const auto warnings = service.warn_of(fields.unread()); !warnings.empty()) json["warnings"] = warnings;
   return json;
 }
 
 // Answers with what `make` returns for the fields of the body, made where it keeps nobody waiting.
 Awaitable<void> answer_with(Exchange& exchange, Service& service, Maker make) {
-  auto work = [&exchange, &service, make] { return make_answer(exchange.request().body, service, make); };
+  auto work = [&exchange, &service, make] { return make_answer(exchange, service, make); };
   const Json json = co_await run_on(service.workers(), std::move(work));
   co_await respond_json(exchange, json);
 }

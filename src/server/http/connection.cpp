@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <memory>
@@ -30,7 +31,9 @@ HttpRequest to_request(http::request<http::string_body>& message) {
   HttpRequest request;
   request.method = std::string(message.method_string());
   const std::string_view target(message.target().data(), message.target().size());
-  request.path = std::string(target.substr(0, target.find('?')));
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  request.path = std::string(target.substr(0, mark));
+  request.query = std::string(target.substr(std::min(mark + 1, target.size())));
   for (const auto& field : message)
     request.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
   request.body = std::move(message.body());
@@ -105,7 +108,7 @@ class ConnectionExchange final : public Exchange {
     http::response<http::string_body> response = make_head<http::string_body>(answer.status, answer.content_type);
     for (const auto& [name, value] : answer.headers)
       response.insert(name, value);
-    response.content_length(answer.body.size());
+    if (answer.status != 304) response.content_length(answer.body.size());  // there it would be the whole file's
     if (!is_head_) response.body() = std::move(answer.body);
     const auto limit = stream_.limit(limits_.write_time);
     http::response_serializer<http::string_body> serializer(response);
@@ -185,6 +188,8 @@ class ConnectionExchange final : public Exchange {
     response.set(http::field::server, "vitrine");
     response.set(http::field::content_type, content_type);
     response.set("x-request-id", id());
+    for (const auto& [name, value] : headers())
+      response.insert(name, value);
     if constexpr (std::is_same_v<Body, http::empty_body>) keep_alive_ = keep_alive_ && is_chunked();
     response.keep_alive(keep_alive_);
     return response;

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "server/awaitable.h"
 #include "server/http/message.h"
+#include "server/quotas.h"
+#include "store/key_ring.h"
 
 namespace vitrine::server {
 
@@ -24,10 +29,28 @@ class Exchange {
   // The status that went out; 0 before that.
   unsigned status() const { return status_; }
 
-  // Whose request it is: the id of its API key, empty where none was needed. Only requests of one tenant share cached
-  // prefixes, or the time of an answer would tell one what another has asked.
-  const std::string& tenant() const { return tenant_; }
-  void set_tenant(std::string tenant) { tenant_ = std::move(tenant); }
+  // The API key with which it came; nothing where none was needed.
+  const std::optional<store::KeyGrant>& grant() const { return grant_; }
+  void set_grant(std::optional<store::KeyGrant> grant) { grant_ = std::move(grant); }
+  // Whose request it is: the id of its key, or nothing. Only requests of one tenant share cached prefixes, or the time
+  // of an answer would tell one what another has asked.
+  std::string tenant() const { return grant_ ? grant_->key_id : ""; }
+
+  // Its place within the limits of its key; null where the request is not counted.
+  Quotas::Ticket* ticket() const { return ticket_.get(); }
+  void set_ticket(std::unique_ptr<Quotas::Ticket> ticket) { ticket_ = std::move(ticket); }
+
+  // The path of its route as the route table has it.
+  std::string_view route() const { return route_; }
+  // What stands in the path in the places of the parts in braces of its route, in their order.
+  const std::string& path_value(std::size_t index) const { return path_values_.at(index); }
+  void set_route(std::string_view route, std::vector<std::string> path_values) {
+    route_ = route;
+    path_values_ = std::move(path_values);
+  }
+
+  // Headers of every answer from now on, beside its own.
+  void set_headers(HttpHeaders headers) { headers_ = std::move(headers); }
 
   virtual Awaitable<void> respond(HttpResponse response) = 0;
   // The head of a stream of server-sent events.
@@ -47,11 +70,16 @@ class Exchange {
   Exchange(HttpRequest request, std::string id) : request_(std::move(request)), id_(std::move(id)) {}
   void set_begun(unsigned status) { status_ = status; }
   void set_cut() { is_cut_ = true; }
+  const HttpHeaders& headers() const { return headers_; }
 
  private:
   HttpRequest request_;
   std::string id_;
-  std::string tenant_;
+  std::optional<store::KeyGrant> grant_;
+  std::unique_ptr<Quotas::Ticket> ticket_;
+  std::string_view route_;
+  std::vector<std::string> path_values_;
+  HttpHeaders headers_;
   unsigned status_ = 0;
   bool is_cut_ = false;
 };

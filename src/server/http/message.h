@@ -16,6 +16,7 @@ bool is_same_name(std::string_view a, std::string_view b);
 struct HttpRequest {
   std::string method;  // "POST"
   std::string path;    // what stands before the question mark, not decoded
+  std::string query;   // what stands after it
   HttpHeaders headers;
   std::string body;
 

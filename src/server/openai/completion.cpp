@@ -1,10 +1,13 @@
 #include "server/openai/completion.h"
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "sampling/sampling_params.h"
 #include "server/api_error.h"
 #include "server/openai/answer_json.h"
+#include "server/usage_recorder.h"
 
 namespace vitrine::server {
 namespace {
@@ -16,24 +19,57 @@ using Json = nlohmann::ordered_json;
 // A proxy cuts connections that are silent for long, and a person wonders.
 constexpr std::chrono::milliseconds kKeepAlive{10'000};
 
-engine::Request make_request(const PreparedCompletion& prepared, const std::string& tenant, std::size_t prompt,
+// What a request takes from its key beside the prompt.
+struct Share {
+  std::string tenant;
+  int priority = 0;
+  std::optional<std::size_t> max_tokens = {};  // of each choice
+};
+
+// Where the client names no length, an answer may be as long as the context and the smallest limit of its key allow.
+std::optional<std::size_t> choose_max_tokens(const Exchange& exchange, const PreparedCompletion& prepared) {
+  const auto most = exchange.ticket() != nullptr ? exchange.ticket()->most_tokens() : std::nullopt;
+  if (prepared.options.max_tokens || !most) return prepared.options.max_tokens;
+  const auto room =
+      static_cast<std::size_t>(*most) - std::min(static_cast<std::size_t>(*most), prepared.num_prompt_tokens());
+  return std::max<std::size_t>(1, room / prepared.num_choices());
+}
+
+// Sets the request's tokens aside in the limits of its key. Throws ApiException (429).
+Share take_share(Exchange& exchange, const PreparedCompletion& prepared) {
+  Share share{.tenant = exchange.tenant(), .max_tokens = choose_max_tokens(exchange, prepared)};
+  if (exchange.ticket() == nullptr) return share;
+  share.priority = static_cast<int>(exchange.grant()->limits.priority.value_or(0));
+  const std::size_t context = prepared.model->engine->engine().max_total_tokens();
+  std::size_t num_tokens = 0;
+  for (const auto& prompt : prepared.prompts) {
+    const std::size_t room = context - std::min(context, prompt.size());
+    num_tokens += prompt.size() + prepared.options.num_choices * std::min(room, share.max_tokens.value_or(room));
+  }
+  exchange.ticket()->reserve(static_cast<std::int64_t>(num_tokens));
+  exchange.set_headers(exchange.ticket()->headers());
+  return share;
+}
+
+engine::Request make_request(const PreparedCompletion& prepared, const Share& share, std::size_t prompt,
                              std::size_t choice) {
   engine::Request request;
-  request.cache_salt = tenant;
-  request.tenant = tenant;
+  request.cache_salt = share.tenant;
+  request.tenant = share.tenant;
+  request.priority = share.priority;
   request.prompt = prepared.prompts[prompt];
   request.sampling = prepared.options.sampling;
   if (request.sampling.seed) *request.sampling.seed += choice;  // else all choices would be the same
-  request.max_tokens = prepared.options.max_tokens;
+  request.max_tokens = share.max_tokens;
   request.eog_tokens = prepared.model->end_tokens;
   request.ignore_eos = prepared.options.ignore_eos;
   return request;
 }
 
-void submit(const PreparedCompletion& prepared, const std::string& tenant, Generation& generation) {
+void submit(const PreparedCompletion& prepared, const Share& share, Generation& generation) {
   for (std::size_t prompt = 0; prompt < prepared.prompts.size(); ++prompt) {
     for (std::size_t choice = 0; choice < prepared.options.num_choices; ++choice)
-      generation.add(make_request(prepared, tenant, prompt, choice), choice > 0);
+      generation.add(make_request(prepared, share, prompt, choice), choice > 0);
   }
 }
 
@@ -63,20 +99,23 @@ class DisconnectWatch {
 
 class Answer {
  public:
-  Answer(Exchange& exchange, const PreparedCompletion& prepared, AnswerFormat& format, Generation& generation)
+  Answer(Exchange& exchange, const PreparedCompletion& prepared, AnswerFormat& format, Generation& generation,
+         UsageRecorder& recorder)
       : exchange_(exchange),
         prepared_(prepared),
         format_(format),
         generation_(generation),
+        recorder_(recorder),
         head_(make_answer_head(format.id_prefix(), prepared.model->name)) {}
 
   Awaitable<void> respond() {
-    std::vector<ChoiceDelta> choices(num_choices());
+    std::vector<ChoiceDelta> choices(prepared_.num_choices());
     while (!generation_.has_ended()) {
       std::vector<ChoiceDelta> all = co_await generation_.wait(kKeepAlive);
       for (ChoiceDelta& news : all)
         merge(std::move(news), choices);
     }
+    co_await recorder_.record();
     const Json answer = whole(choices);
     co_await respond_json(exchange_, answer);
   }
@@ -93,7 +132,10 @@ class Answer {
         if (has_failed(news)) throw failure_of(news);
         events += chunk(format_.chunk(news), news.finish_reason && generation_.has_ended() && &news == &all.back());
       }
-      if (generation_.has_ended()) events += ending();
+      if (generation_.has_ended()) {
+        co_await recorder_.record();
+        events += ending();
+      }
       last_write_ = Clock::now();
       co_await exchange_.write_events(std::move(events));
     }
@@ -101,8 +143,6 @@ class Answer {
   }
 
  private:
-  std::size_t num_choices() const { return prepared_.prompts.size() * prepared_.options.num_choices; }
-
   static void merge(ChoiceDelta news, std::vector<ChoiceDelta>& choices) {
     if (has_failed(news)) throw failure_of(news);
     ChoiceDelta& choice = choices[news.choice];
@@ -125,7 +165,7 @@ class Answer {
 
   std::string openings() {
     std::string events;
-    for (std::size_t choice = 0; choice < num_choices(); ++choice) {
+    for (std::size_t choice = 0; choice < prepared_.num_choices(); ++choice) {
       if (auto opening = format_.opening(choice)) events += chunk(*std::move(opening), false);
     }
     return events;
@@ -160,11 +200,30 @@ class Answer {
   const PreparedCompletion& prepared_;
   AnswerFormat& format_;
   Generation& generation_;
+  UsageRecorder& recorder_;
   AnswerHead head_;
   Clock::time_point last_write_ = Clock::now();
 };
 
+// Whoever asked is told nothing more; what was computed is noted all the same.
+Awaitable<void> end_early(Generation& generation, UsageRecorder& recorder) {
+  generation.abort();
+  while (!generation.has_ended())
+    co_await generation.wait(kKeepAlive);
+  try {
+    co_await recorder.record();
+  } catch (const ApiException&) {  // the client hears of the first failure
+  }
+}
+
 }  // namespace
+
+std::size_t PreparedCompletion::num_prompt_tokens() const {
+  std::size_t sum = 0;
+  for (const auto& prompt : prompts)
+    sum += prompt.size();
+  return sum;
+}
 
 std::vector<std::string> completion_warnings(const Service& service, const Fields& fields,
                                              const AnswerOptions& options) {
@@ -177,14 +236,26 @@ std::vector<std::string> completion_warnings(const Service& service, const Field
 Awaitable<void> answer_completion(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
                                   AnswerFormat& format) {
   const auto executor = co_await asio::this_coro::executor;
+  const Share share = take_share(exchange, prepared);
   Generation generation(executor, *prepared.model, prepared.options.stops);
-  submit(prepared, exchange.tenant(), generation);
-  const DisconnectWatch watch(exchange, generation);
-  Answer answer(exchange, prepared, format, generation);
-  if (prepared.options.stream) {
-    co_await answer.stream();
-  } else {
-    co_await answer.respond();
+  UsageRecorder recorder(executor, exchange, service.accounting(), generation);
+  submit(prepared, share, generation);
+  const LiveRequests::Entry entry(service.live(), exchange.id(), exchange.tenant(), generation);
+  std::exception_ptr failure;
+  try {
+    const DisconnectWatch watch(exchange, generation);
+    Answer answer(exchange, prepared, format, generation, recorder);
+    if (prepared.options.stream) {
+      co_await answer.stream();
+    } else {
+      co_await answer.respond();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure != nullptr) {
+    co_await end_early(generation, recorder);
+    std::rethrow_exception(failure);
   }
   service.metrics().observe(prepared.model->name, generation.report());
 }

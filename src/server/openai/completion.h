@@ -21,6 +21,10 @@ struct PreparedCompletion {
   std::vector<std::vector<TokenId>> prompts;
   std::vector<std::string> warnings;
   double prepare_s = 0.0;
+
+  // Over all prompts.
+  std::size_t num_choices() const { return prompts.size() * options.num_choices; }
+  std::size_t num_prompt_tokens() const;
 };
 
 // How an endpoint writes its answers; choices are counted over all prompts, the choices of one prompt in a row.

@@ -1,0 +1,35 @@
+#include "server/accounting.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/unix_time.h"
+
+namespace vitrine::server {
+namespace {
+
+// Readers hardly ever wait, and here all clients would wait along.
+constexpr std::chrono::milliseconds kPatience{250};
+
+}  // namespace
+
+Accounting::Accounting(store::KeyStore& keys, store::PriceTable prices)
+    : keys_(keys),
+      prices_(std::move(prices)),
+      report_(folder(), kPatience),
+      quotas_({.now =
+                   [] {
+                     return Quotas::Moment{MinuteWindow::Clock::now(), base::unix_time_s()};
+                   },
+               .ledger_tokens = [this](const std::string& key_id, std::int64_t first_day,
+                                       std::int64_t last_day) { return report_.tokens(key_id, first_day, last_day); }}),
+      ledger_(folder()) {}
+
+void Accounting::note(store::UsageRow row, std::function<void(bool is_kept)> done) {
+  store::Cost cost = prices_.cost(row.model, row.prompt_tokens, row.cached_tokens, row.completion_tokens);
+  row.cost_nano = cost.nano;
+  row.currency = std::move(cost.currency);
+  ledger_.append(std::move(row), std::move(done));
+}
+
+}  // namespace vitrine::server

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "server/quotas.h"
+#include "store/key_store.h"
+#include "store/prices.h"
+#include "store/usage_ledger.h"
+#include "store/usage_report.h"
+
+namespace vitrine::server {
+
+// Who the clients are, what they may use, what they have used and what it costs. Used on the thread of the sockets, but
+// for keys() and what it says otherwise.
+class Accounting {
+ public:
+  // The ledger lies beside the keys. Throws base::Exception.
+  Accounting(store::KeyStore& keys, store::PriceTable prices);
+
+  store::KeyStore& keys() { return keys_; }  // any thread; waits for the disk
+  Quotas& quotas() { return quotas_; }
+  const std::filesystem::path& folder() const { return keys_.files().folder; }
+  // Writes the row, its cost put in. `done` as UsageLedger::append has it. Any thread.
+  void note(store::UsageRow row, std::function<void(bool is_kept)> done);
+
+ private:
+  store::KeyStore& keys_;
+  store::PriceTable prices_;
+  store::UsageReport report_;
+  Quotas quotas_;
+  store::UsageLedger ledger_;
+};
+
+}  // namespace vitrine::server

@@ -1,0 +1,124 @@
+#include <fcntl.h>
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/result.h"
+#include "store/key_ring.h"
+#include "store/key_store.h"
+#include "store/private_file.h"
+#include "support/temp_dir.h"
+
+namespace vitrine::store {
+namespace {
+
+using ::testing::HasSubstr;
+
+LimitChanges change(std::string_view name, KeyLimits::Number number) {
+  return {.numbers = {{find_limit_row(name), number}}};
+}
+
+// The tables as the first version made them.
+constexpr const char* kFirstSchema = R"(
+PRAGMA journal_mode = WAL;
+CREATE TABLE keys (id TEXT PRIMARY KEY, name TEXT NOT NULL, is_admin INTEGER NOT NULL, created INTEGER NOT NULL,
+                   revoked INTEGER) STRICT, WITHOUT ROWID;
+CREATE TABLE secrets (number INTEGER PRIMARY KEY AUTOINCREMENT, key_id TEXT NOT NULL REFERENCES keys, mac BLOB NOT NULL,
+                      last_characters TEXT NOT NULL, retired INTEGER) STRICT;
+CREATE INDEX secrets_of_key ON secrets (key_id);
+CREATE UNIQUE INDEX current_secret ON secrets (key_id) WHERE retired IS NULL;
+CREATE TABLE uses (key_id TEXT PRIMARY KEY REFERENCES keys, last_used INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE pepper (proof BLOB NOT NULL) STRICT;
+INSERT INTO keys VALUES ('aaaaaaaa', 'old', 1, 5, NULL);
+PRAGMA user_version = 1;
+)";
+
+class Limits : public ::testing::Test {
+ protected:
+  // Puts a database of the first version with the key "aaaaaaaa" in the place of the store's own.
+  ApiKey go_back_to_first_version() const {
+    const KeyFiles files{temp_.path()};
+    const Pepper pepper = open_key_files(files);
+    for (const char* ending : {"", "-wal", "-shm"})
+      std::filesystem::remove(files.database().string() + ending);
+    Descriptor(files.database(), O_RDWR | O_CREAT).make_private();
+    const Database database(files.database(), std::chrono::seconds(1));
+    database.execute(kFirstSchema);
+    database.prepare("INSERT INTO pepper VALUES (?)").bind_bytes(1, mac_of(pepper, "pepper")).run();
+    ApiKey key = make_api_key("aaaaaaaa");
+    database.prepare("INSERT INTO secrets (key_id, mac, last_characters) VALUES ('aaaaaaaa', ?, 'abcd')")
+        .bind_bytes(1, mac_of(pepper, key.secret))
+        .run();
+    return key;
+  }
+
+  testing::TempDir temp_;
+};
+
+TEST_F(Limits, ADatabaseOfTheFirstVersionIsUpgradedWithAllThatIsInIt) {
+  const ApiKey key = go_back_to_first_version();
+  KeyStore store(temp_.path());
+  KeyRing ring(store);
+  EXPECT_EQ(ring.check(key).verdict, KeyVerdict::kValid);
+  EXPECT_EQ(ring.check(key).grant.limits, KeyLimits{});
+  EXPECT_EQ(store.list().at(0).name, "old");
+  EXPECT_EQ(store.list().at(0).role, KeyRole::kAdmin);
+  EXPECT_EQ(store.change_limits("aaaaaaaa", change("tokens_per_day", 5)).tokens_per_day, 5);
+  EXPECT_EQ(KeyStore(temp_.path()).list().at(0).limits.tokens_per_day, 5);
+}
+
+TEST_F(Limits, ADatabaseOfANewerVersionIsLeftAlone) {
+  open_key_files({temp_.path()});
+  Database(temp_.path() / "keys.db", std::chrono::seconds(1)).execute("PRAGMA user_version = 99");
+  try {
+    const KeyStore store(temp_.path());
+    FAIL() << "opened";
+  } catch (const base::Exception& error) {
+    EXPECT_EQ(error.error().kind, base::ErrorKind::kIo);
+    EXPECT_THAT(error.what(), HasSubstr("newer Vitrine"));
+  }
+}
+
+TEST_F(Limits, ArePartOfTheKeyFromItsCreationAndFollowedByTheRing) {
+  KeyStore store(temp_.path());
+  KeyRing ring(store);
+  LimitChanges changes = change("requests_per_minute", 60);
+  changes.models = {"b", "a"};
+  const NewKey made = store.create("laptop", KeyRole::kUser, changes);
+  const ApiKey key = parse_api_key(made.text).value_or_throw();
+  const auto limits = [&] {
+    ring.refresh();
+    return ring.check(key).grant.limits;
+  };
+  EXPECT_EQ(limits().requests_per_minute, 60);
+  EXPECT_EQ(limits().models, (std::vector<std::string>{"a", "b"}));
+  KeyStore other(temp_.path());
+  EXPECT_EQ(other.change_limits(made.info.id, change("requests_per_minute", std::nullopt)).models.size(), 2U);
+  EXPECT_EQ(limits().requests_per_minute, std::nullopt);
+  store.rotate(made.info.id);
+  EXPECT_EQ(store.list().at(0).limits.models.size(), 2U) << "limits belong to the key, not to its secret";
+}
+
+TEST_F(Limits, EachIsCheckedAgainstItsRangeAndNothingIsChangedByARefusal) {
+  KeyStore store(temp_.path());
+  const std::string id = store.create("laptop", KeyRole::kUser, change("max_concurrent", 3)).info.id;
+  for (const LimitRow& row : limit_rows()) {
+    for (const std::int64_t number : {row.lowest - 1, row.highest + 1, INT64_MIN, INT64_MAX}) {
+      LimitChanges changes = change(row.name, number);
+      changes.numbers.insert(changes.numbers.begin(), {find_limit_row("max_concurrent"), 5});
+      EXPECT_THROW(store.change_limits(id, changes), base::Exception) << row.name << ' ' << number;
+    }
+    EXPECT_EQ(store.list().at(0).limits.max_concurrent, 3);
+    for (const std::int64_t number : {row.lowest, row.highest})
+      EXPECT_EQ(store.change_limits(id, change(row.name, number)).*row.number, number);
+    store.change_limits(id, change("max_concurrent", 3));
+  }
+  EXPECT_THROW(store.change_limits(id, {.models = std::vector<std::string>{""}}), base::Exception);
+  EXPECT_THROW(store.change_limits(id, {.models = std::vector<std::string>{"a\n"}}), base::Exception);
+  EXPECT_THROW(store.change_limits("00000000", change("priority", 1)), base::Exception);
+}
+
+}  // namespace
+}  // namespace vitrine::store
