@@ -18,11 +18,11 @@ struct RuntimeFlags {
   std::size_t max_chunk_tokens = 512;
   std::size_t target_gap_ms = 0;  // between two tokens of an answer, beside long prompts; 0: engine's choice
   bool no_prefix_cache = false;
-  bool settle_answers = false;   // these three: see engine::EngineConfig
+  bool settle_answers = false;  // these three: see engine::EngineConfig
   bool publish_answers = false;
   bool static_batches = false;
   bool no_kv_cache = false;
-  bool reference = false;       // everything in plain float32
+  bool reference = false;  // everything in plain float32
   bool no_repack_cache = false;
 };
 void add_runtime_flags(const Parser& parser, RuntimeFlags& flags);

@@ -107,6 +107,7 @@ class Engine {
   const EngineConfig& config() const { return config_; }
   // Most tokens a request can have, prompt and answer together: the context length or what the KV cache holds.
   std::size_t max_total_tokens() const;
+  std::size_t hidden_size() const { return model_.config().hidden_size; }
   EngineStats stats() const;
   EngineSnapshot snapshot() const;
   // How much of a prompt is cached now, and the first token that differs from what is.

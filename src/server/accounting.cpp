@@ -6,17 +6,12 @@
 #include "base/unix_time.h"
 
 namespace vitrine::server {
-namespace {
-
-// Readers hardly ever wait, and here all clients would wait along.
-constexpr std::chrono::milliseconds kPatience{250};
-
-}  // namespace
+namespace {}  // namespace
 
 Accounting::Accounting(store::KeyStore& keys, store::PriceTable prices)
     : keys_(keys),
       prices_(std::move(prices)),
-      report_(folder(), kPatience),
+      report_(folder(), store::kServingPatience),
       quotas_({.now =
                    [] {
                      return Quotas::Moment{MinuteWindow::Clock::now(), base::unix_time_s()};

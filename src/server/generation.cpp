@@ -107,7 +107,7 @@ void Generation::take_event(std::size_t index, const TokenEvent& event, std::vec
   Choice& choice = choices_[index];
   count(choice, event);
   if (index == 0) report_.timings = event.timings;
-  ChoiceDelta delta{.choice = index, .error = event.error};
+  ChoiceDelta delta{.choice = index, .embedding = event.embedding, .error = event.error};
   const bool is_end_token = event.finish_reason == FinishReason::kStop;
   if (event.token && !is_end_token) {
     if (!std::isnan(event.logprob)) choice.held_scores.push_back({*event.token, event.logprob, event.top_logprobs});

@@ -30,6 +30,7 @@ struct ChoiceDelta {
   std::size_t choice = 0;
   std::string text = {};
   std::vector<TokenScore> scores = {};                     // where log-probabilities were asked for
+  std::vector<float> embedding = {};                       // where it was asked for
   std::optional<engine::FinishReason> finish_reason = {};  // the choice's last news
   std::string error = {};                                  // with FinishReason::kError
 };

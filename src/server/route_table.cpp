@@ -20,6 +20,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"GET", "/v1/models", Scope::kUser, answer_models},
     {"POST", "/v1/chat/completions", Scope::kUser, answer_chat_completion, true},
     {"POST", "/v1/completions", Scope::kUser, answer_text_completion, true},
+    {"POST", "/v1/embeddings", Scope::kUser, answer_embeddings, true},
     {"POST", "/tokenize", Scope::kUser, answer_tokenize, true},
     {"POST", "/detokenize", Scope::kUser, answer_detokenize, true},
     {"POST", "/apply-template", Scope::kUser, answer_apply_template, true},

@@ -60,10 +60,12 @@ class Server::State {
   State(ServerOptions options, std::vector<ServedModel> models)
       : options_(std::move(options)),
         access_(open_access(options_)),
-        service_(
-            std::move(models),
-            {.strict = options_.strict, .allowed_hosts = options_.allowed_hosts, .is_exposed = is_exposed(options_)},
-            open_accounting(options_)),
+        service_(std::move(models),
+                 {.strict = options_.strict,
+                  .allowed_hosts = options_.allowed_hosts,
+                  .is_exposed = is_exposed(options_),
+                  .max_waiting = options_.max_waiting},
+                 open_accounting(options_)),
         router_(service_, access_),
         listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path}, options_.limits,
                   router_),

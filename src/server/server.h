@@ -19,6 +19,7 @@ struct ServerOptions {
   std::string unix_path;                   // not empty: a Unix domain socket in place of host and port
   bool strict = false;                     // fields that no endpoint knows are refused
   std::vector<std::string> allowed_hosts;  // names in the Host header beside the loopback's
+  std::size_t max_waiting = 1024;          // answers of a model that wait for their turn; more are refused
   store::KeyStore* keys = nullptr;         // outlives the server; null: nobody has a key, and no usage is noted
   store::PriceTable prices = {};           // what answers cost, for the usage ledger
   HttpLimits limits = {};

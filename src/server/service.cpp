@@ -16,7 +16,12 @@ bool ServedModel::is_called(std::string_view wanted) const {
 }
 
 Service::Service(std::vector<ServedModel> models, Options options, std::unique_ptr<Accounting> accounting)
-    : models_(std::move(models)), options_(std::move(options)), accounting_(std::move(accounting)) {}
+    : models_(std::move(models)), options_(std::move(options)), accounting_(std::move(accounting)) {
+  for (const ServedModel& model : models_) {
+    const std::size_t max_running = model.engine->engine().config().max_sequences;
+    queues_.emplace_back(model.name, AnswerQueue::Limits{max_running, options_.max_waiting});
+  }
+}
 
 void Service::join_workers() {
   workers_.stop();

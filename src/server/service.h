@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/accounting.h"
+#include "server/answer_queue.h"
 #include "server/http/exchange.h"
 #include "server/live_requests.h"
 #include "server/metrics.h"
@@ -24,6 +26,7 @@ class Service {
     bool strict = false;                     // unknown fields are refused, not warned of
     std::vector<std::string> allowed_hosts;  // further names in the Host header, beside those of the loopback
     bool is_exposed = false;                 // to other machines, which may call it by its address
+    std::size_t max_waiting = 1024;          // answers of a model that wait for their turn
   };
   // `accounting` is null where the server has no place for state: then there are no keys, and nothing is noted.
   Service(std::vector<ServedModel> models, Options options, std::unique_ptr<Accounting> accounting);
@@ -38,6 +41,9 @@ class Service {
   Metrics& metrics() { return metrics_; }
   Accounting* accounting() { return accounting_.get(); }
   LiveRequests& live() { return live_; }
+  AnswerQueue& queue_of(const ServedModel& model) {
+    return queues_.at(static_cast<std::size_t>(&model - models_.data()));
+  }
 
   // Throws ApiException: 404 with the names there are, 403 where the key of the exchange is not for that model. An
   // empty name means the one model, where there is but one.
@@ -56,6 +62,7 @@ class Service {
   bool is_faulty_ = false;
   Metrics metrics_;
   LiveRequests live_;
+  std::deque<AnswerQueue> queues_;  // of each model
   std::unique_ptr<Accounting> accounting_;
   asio::thread_pool workers_{1};
 };

@@ -14,6 +14,10 @@ struct sqlite3_stmt;
 
 namespace vitrine::store {
 
+// How long to wait for a database that another process writes to: where one person waits, and where all clients do.
+inline constexpr std::chrono::milliseconds kPatience{5000};
+inline constexpr std::chrono::milliseconds kServingPatience{250};
+
 // A prepared statement. Values only ever come in by binding them, numbered from 1; columns are numbered from 0. Throws
 // base::Exception with the file's name: kIo, kNoPermission.
 class Statement {

@@ -25,9 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::ErrorKind;
 
-constexpr std::chrono::seconds kOpenPatience{5};
-
-constexpr std::array kUpgrades = std::to_array<const char*>(
+constexpr std::array kKeyUpgrades = std::to_array<const char*>(
     {// keys: one row a key, for ever. secrets: its current secret (retired is null) and those before. uses: apart, so
      // that noting a use can never write over a revocation. All times are seconds since 1970.
      R"(
@@ -72,9 +70,9 @@ void make_database(const KeyFiles& files, const Pepper& pepper) {
     ::unlink((files.database().string() + ending).c_str());
   // Made here for its mode, which SQLite gives to the files beside it as well.
   Descriptor(files.database(), O_RDWR | O_CREAT | O_EXCL).make_private();
-  const Database database(files.database(), kOpenPatience);
+  const Database database(files.database(), kPatience);
   database.execute("PRAGMA journal_mode = WAL");
-  upgrade_schema(database, kUpgrades);
+  upgrade_schema(database, kKeyUpgrades);
   database.prepare("INSERT INTO pepper VALUES (?)").bind_bytes(1, mac_of(pepper, "pepper")).run();
 }
 
@@ -104,7 +102,7 @@ void check_database(const KeyFiles& files, const Pepper& pepper) {
     if (errno == ENOENT) throw lost(path, files.pepper(), "missing, though its keys.pepper is there");
     throw file_failure(path, errno);
   }
-  const Database database(path, kOpenPatience);
+  const Database database(path, kPatience);
   if (schema_version(database) == 0) throw lost(path, files.pepper(), "empty, or not made by Vitrine");
   Statement check = database.prepare("PRAGMA quick_check(1)");
   if (!check.step() || check.text(0) != "ok") throw lost(path, files.pepper(), "damaged");
@@ -138,7 +136,7 @@ Pepper open_key_files(const KeyFiles& files) {
   }
   const Pepper pepper = read_pepper(files);
   check_database(files, pepper);
-  upgrade_schema(Database(files.database(), kOpenPatience), kUpgrades);
+  upgrade_schema(Database(files.database(), kPatience), kKeyUpgrades);
   return pepper;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kMost = 1'000'000'000'000'000;  // sums of such numbers can't wrap
 constexpr std::size_t kMaxModels = 100;
-constexpr std::size_t kMaxNameBytes = 200;
+constexpr std::size_t kMaxModelNameBytes = 200;
 
 constexpr std::array kRows = std::to_array<LimitRow>({
     {"requests_per_minute", &KeyLimits::requests_per_minute, 1, 1'000'000, "Requests in any 60 seconds"},
@@ -26,12 +26,12 @@ constexpr std::array kRows = std::to_array<LimitRow>({
 void check_models(const std::vector<std::string>& models) {
   const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7F; };
   const auto is_bad = [&](const std::string& name) {
-    return name.empty() || name.size() > kMaxNameBytes || std::ranges::any_of(name, is_control);
+    return name.empty() || name.size() > kMaxModelNameBytes || std::ranges::any_of(name, is_control);
   };
   if (models.size() > kMaxModels || std::ranges::any_of(models, is_bad)) {
-    throw base::Exception(
-        base::ErrorKind::kUsage,
-        fmt::format("models: at most {} names of 1 to {} bytes without control characters", kMaxModels, kMaxNameBytes));
+    throw base::Exception(base::ErrorKind::kUsage,
+                          fmt::format("models: at most {} names of 1 to {} bytes without control characters",
+                                      kMaxModels, kMaxModelNameBytes));
   }
 }
 

@@ -11,18 +11,12 @@
 #include "base/result.h"
 
 namespace vitrine::store {
-namespace {
-
-// Readers hardly ever wait in WAL mode, and here all clients would wait along.
-constexpr std::chrono::milliseconds kReadPatience{250};
-
-}  // namespace
 
 KeyRing::KeyRing(const KeyStore& store)
     : path_(store.files().database().string()),
       pepper_(store.pepper()),
       file_(file_id(path_)),
-      database_(path_, kReadPatience),
+      database_(path_, kServingPatience),
       data_version_(database_.prepare("PRAGMA data_version")) {
   refresh();
 }

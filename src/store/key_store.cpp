@@ -13,8 +13,7 @@
 namespace vitrine::store {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
-constexpr std::size_t kMaxNameBytes = 100;
+constexpr std::size_t kMaxKeyNameBytes = 100;
 constexpr std::int64_t kNumKeptSecrets = 16;  // of one key, the retired ones among them
 
 constexpr std::string_view kSelectInfo =
@@ -33,9 +32,9 @@ KeyInfo read_info(const Statement& row) {
 
 void check_name(const std::string& name) {
   const auto is_control = [](unsigned char c) { return c < ' ' || c == 0x7F; };
-  if (name.empty() || name.size() > kMaxNameBytes || std::ranges::any_of(name, is_control)) {
+  if (name.empty() || name.size() > kMaxKeyNameBytes || std::ranges::any_of(name, is_control)) {
     throw base::Exception(base::ErrorKind::kUsage,
-                          fmt::format("NAME: give 1 to {} bytes without control characters", kMaxNameBytes));
+                          fmt::format("NAME: give 1 to {} bytes without control characters", kMaxKeyNameBytes));
   }
 }
 

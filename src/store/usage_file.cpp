@@ -10,7 +10,7 @@ namespace vitrine::store {
 namespace {
 
 // What is not there (a key, a currency) is an empty text, so that it can be part of a primary key.
-constexpr std::array kUpgrades = std::to_array<const char*>({R"(
+constexpr std::array kUsageUpgrades = std::to_array<const char*>({R"(
 CREATE TABLE usage (number INTEGER PRIMARY KEY, time INTEGER NOT NULL, key_id TEXT NOT NULL, request_id TEXT NOT NULL,
                     model TEXT NOT NULL, endpoint TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
                     cached_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, outcome TEXT NOT NULL,
@@ -36,7 +36,7 @@ Database open_usage_file(const std::filesystem::path& folder, std::chrono::milli
   }
   Database database(path, patience);
   database.execute("PRAGMA journal_mode = WAL");
-  upgrade_schema(database, kUpgrades);
+  upgrade_schema(database, kUsageUpgrades);
   return database;
 }
 

@@ -10,8 +10,6 @@
 namespace vitrine::store {
 namespace {
 
-constexpr std::chrono::seconds kPatience{5};
-
 constexpr const char* kInsert = "INSERT INTO usage VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 constexpr const char* kAddToTotals =

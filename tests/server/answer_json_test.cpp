@@ -18,8 +18,8 @@ class AnswerJson : public ::testing::Test {
 };
 
 TEST_F(AnswerJson, EachScoreHasTokenLogprobBytesAndAListOfOthers_bug028) {
-  const Json json = chat_logprobs({{.id = 'a', .logprob = -0.5F, .top = {}}}, *tokenizer_);
-  const Json& entry = json["content"][0];
+  const Json logprobs = chat_logprobs({{.id = 'a', .logprob = -0.5F, .top = {}}}, *tokenizer_);
+  const Json& entry = logprobs["content"][0];
   EXPECT_EQ(entry["token"], "a");
   EXPECT_EQ(entry["logprob"], -0.5F);
   EXPECT_EQ(entry["bytes"], Json::array({97}));
@@ -49,9 +49,9 @@ TEST_F(AnswerJson, TextOffsetsCountCharacters) {
 }
 
 TEST(UsageJson, TotalsAddUp) {
-  const Json json = to_json(Usage{.prompt_tokens = 5, .completion_tokens = 7, .cached_tokens = 4});
-  EXPECT_EQ(json["total_tokens"], 12);
-  EXPECT_EQ(json["prompt_tokens_details"]["cached_tokens"], 4);
+  const Json usage = to_json(Usage{.prompt_tokens = 5, .completion_tokens = 7, .cached_tokens = 4});
+  EXPECT_EQ(usage["total_tokens"], 12);
+  EXPECT_EQ(usage["prompt_tokens_details"]["cached_tokens"], 4);
 }
 
 TEST(EventJson, EndsWithAnEmptyLineAndHoldsNoOther) {

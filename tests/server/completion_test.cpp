@@ -73,7 +73,7 @@ TEST_F(Completion, AStreamHoldsTheTextOfTheWholeAnswer) {
   EXPECT_FALSE(answer.contains("warnings"));
   const WireAnswer streamed = chat({{"stream", true}});
   EXPECT_THAT(streamed.head, HasSubstr("Content-Type: text/event-stream"));
-  EXPECT_EQ(joined(streamed), answer["choices"][0]["message"]["content"]);
+  EXPECT_EQ(answer["choices"][0]["message"]["content"], joined(streamed));
 }
 
 TEST_F(Completion, AStreamedTextIsWholeAsWell) {
@@ -341,7 +341,7 @@ TEST_F(Completion, AClientOfHttp10GetsEventsUntilTheEndOfTheConnection) {
       fmt::format(
           "POST /v1/chat/completions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
           body.size(), body));
-  EXPECT_EQ(joined(answer), chat({}).json()["choices"][0]["message"]["content"]);
+  EXPECT_EQ(chat({}).json()["choices"][0]["message"]["content"], joined(answer));
 }
 
 TEST_F(Completion, TextAndTokensConvert) {

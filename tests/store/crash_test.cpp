@@ -1,18 +1,16 @@
-#include <sys/wait.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <chrono>
 #include <map>
 #include <random>
 #include <sstream>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "store/key_ring.h"
 #include "store/key_store.h"
+#include "store/run_and_kill.h"
 #include "support/temp_dir.h"
 
 namespace vitrine::store {
@@ -43,31 +41,6 @@ void acknowledge(int pipe, const std::string& line) {
   }
 }
 
-std::string run_and_kill(const std::filesystem::path& folder, std::chrono::microseconds after) {
-  int ends[2] = {};
-  EXPECT_EQ(::pipe(ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::close(ends[0]);
-    change_keys(folder, ends[1]);
-  }
-  ::close(ends[1]);
-  std::thread killer([&] {
-    std::this_thread::sleep_for(after);
-    ::kill(child, SIGKILL);
-  });
-  std::string told;
-  char bytes[4096];
-  for (ssize_t got = ::read(ends[0], bytes, sizeof bytes); got > 0; got = ::read(ends[0], bytes, sizeof bytes))
-    told.append(bytes, static_cast<std::size_t>(got));
-  killer.join();
-  ::close(ends[0]);
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
-  return told.substr(0, told.rfind('\n') + 1);
-}
-
 TEST(Crash, NothingThatWasAcknowledgedIsLost) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -78,7 +51,10 @@ TEST(Crash, NothingThatWasAcknowledgedIsLost) {
     // Some rounds in a fresh folder, whose very making is cut off.
     const auto where = folder.path() / (round % 5 == 0 ? std::to_string(round) : "state");
     auto& fates = all_fates[where];
-    std::istringstream told(run_and_kill(where, std::chrono::microseconds(random() % 60'000)));
+    std::string whole =
+        run_and_kill([&](int told_to) { change_keys(where, told_to); }, std::chrono::microseconds(random() % 60'000));
+    whole.resize(whole.rfind('\n') + 1);
+    std::istringstream told(whole);
     for (std::string fate, key; told >> fate >> key;)
       fates[key] = fate;
     KeyStore store(where);

@@ -1,6 +1,4 @@
-#include <sys/wait.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <future>
 #include <random>
@@ -15,6 +13,7 @@
 #include "base/result.h"
 #include "base/utc_date.h"
 #include "store/key_store.h"
+#include "store/run_and_kill.h"
 #include "store/usage_json.h"
 #include "store/usage_ledger.h"
 #include "support/temp_dir.h"
@@ -23,8 +22,6 @@ namespace vitrine::store {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr std::chrono::seconds kPatience{5};
 
 UsageRow row(std::string key_id, const char* day, std::string model = "tiny") {
   UsageRow all;
@@ -209,38 +206,14 @@ TEST_F(Usage, ARowThatCantBeWrittenIsSaidSo) {
   ::_exit(1);
 }
 
-std::string run_and_kill(const std::filesystem::path& folder, std::chrono::microseconds after) {
-  int ends[2] = {};
-  EXPECT_EQ(::pipe(ends), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::close(ends[0]);
-    append_rows(folder, ends[1]);
-  }
-  ::close(ends[1]);
-  std::thread killer([&] {
-    std::this_thread::sleep_for(after);
-    ::kill(child, SIGKILL);
-  });
-  std::string told;
-  char bytes[4096];
-  for (ssize_t got = ::read(ends[0], bytes, sizeof bytes); got > 0; got = ::read(ends[0], bytes, sizeof bytes))
-    told.append(bytes, static_cast<std::size_t>(got));
-  killer.join();
-  ::close(ends[0]);
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "the child ended by itself";
-  return told;
-}
-
 TEST_F(Usage, NoAcknowledgedRowIsLostToAKillAndSumsAgreeWithRows) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::int64_t num_told = 0;
   for (int round = 0; round < 20; ++round) {
-    const std::string told = run_and_kill(temp_.path(), std::chrono::microseconds(random() % 80'000));
+    const std::string told = run_and_kill([&](int told_to) { append_rows(temp_.path(), told_to); },
+                                          std::chrono::microseconds(random() % 80'000));
     const Database database = open_usage_file(temp_.path(), kPatience);
     Statement find = database.prepare("SELECT count(*) FROM usage WHERE request_id = ?");
     for (std::size_t at = 0, end = told.find('\n'); end != std::string::npos; end = told.find('\n', at)) {

@@ -47,6 +47,12 @@ class ServeCommand final : public Command {
         .between(1, 4096)
         .group("Running");
     parser
+        .add("--max-queue", options_.max_waiting,
+             fmt::format("Answers that may wait for their turn; more are refused with 503 (default {})",
+                         options_.max_waiting))
+        .between(0, 1'000'000)
+        .group("Running");
+    parser
         .add(
             "--itl-target", runtime_flags_.target_gap_ms,
             "Milliseconds between two tokens of an answer up to which others' long prompts may slow it (default: twice "
@@ -63,7 +69,8 @@ class ServeCommand final : public Command {
     parser
         .add_function(
             "--batching", [this](const std::string& mode) { set_batching(mode); },
-            "continuous (default): answers begin and end at any step; static: a batch begins when all of the one before "
+            "continuous (default): answers begin and end at any step; static: a batch begins when all of the one "
+            "before "
             "have ended; none: one answer after the other")
         .group("Running");
   }

@@ -16,8 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Parameters = std::map<std::string, std::string, std::less<>>;
 
-constexpr std::chrono::seconds kPatience{5};
-
 // Of "by=key&from=2025-03-14"; values are taken as they stand.
 Parameters read_query(std::string_view query) {
   Parameters all;
@@ -63,7 +61,7 @@ Awaitable<void> answer_usage(Exchange& exchange, Service& service) {
   Accounting& accounting = accounting_of(service);
   auto work = [&accounting, &exchange] {
     const store::UsageQuery query = read_usage_query(exchange.request().query);
-    const store::UsageReport report(accounting.folder(), kPatience);
+    const store::UsageReport report(accounting.folder(), store::kPatience);
     return store::usage_json(store::named_sums(report, accounting.keys(), query), query.group);
   };
   const Json json = co_await in_store(service, std::move(work));

@@ -12,13 +12,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class ChatFormat final : public AnswerFormat {
+class ChatFormat final : public StreamFormat {
  public:
   explicit ChatFormat(const PreparedCompletion& prepared)
       : tokenizer_(prepared.options.sampling.logprobs ? prepared.model->tokenizer : nullptr) {}
 
   std::string_view id_prefix() const override { return "chatcmpl-"; }
-  std::string_view object() const override { return "chat.completion"; }
+  Json envelope(const AnswerHead& head, Json entries) const override {
+    Json json = to_json(head, "chat.completion");
+    json["choices"] = std::move(entries);
+    return json;
+  }
   std::string_view chunk_object() const override { return "chat.completion.chunk"; }
 
   Json whole(const ChoiceDelta& choice) override {

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-class TextFormat final : public AnswerFormat {
+class TextFormat final : public StreamFormat {
  public:
   TextFormat(const PreparedCompletion& prepared, std::vector<std::string> echoes)
       : tokenizer_(prepared.options.sampling.logprobs ? prepared.model->tokenizer : nullptr),
@@ -21,7 +21,11 @@ class TextFormat final : public AnswerFormat {
         text_offsets_(prepared.prompts.size() * num_choices_) {}
 
   std::string_view id_prefix() const override { return "cmpl-"; }
-  std::string_view object() const override { return "text_completion"; }
+  Json envelope(const AnswerHead& head, Json entries) const override {
+    Json json = to_json(head, "text_completion");
+    json["choices"] = std::move(entries);
+    return json;
+  }
   std::string_view chunk_object() const override { return "text_completion"; }
 
   Json whole(const ChoiceDelta& choice) override { return entry(echo(choice.choice) + choice.text, choice); }
@@ -50,16 +54,16 @@ class TextFormat final : public AnswerFormat {
   std::vector<std::size_t> text_offsets_;
 };
 
-struct Prepared {
+struct PreparedText {
   PreparedCompletion completion;
   std::vector<std::string> echoes;
 };
 
-Prepared prepare_text(const Exchange& exchange, const Service& service) {
+PreparedText prepare_text(const Exchange& exchange, const Service& service) {
   const auto began = std::chrono::steady_clock::now();
   const Json json = parse_body(exchange.request().body);
   Fields fields(json);
-  Prepared prepared;
+  PreparedText prepared;
   PreparedCompletion& completion = prepared.completion;
   completion.options = read_answer_options(fields, Flavour::kText);
   completion.model = &service.find_model(exchange, completion.options.model);
@@ -77,7 +81,7 @@ Prepared prepare_text(const Exchange& exchange, const Service& service) {
 
 Awaitable<void> answer_text_completion(Exchange& exchange, Service& service) {
   auto work = [&exchange, &service] { return prepare_text(exchange, service); };
-  const Prepared prepared = co_await run_on(service.workers(), std::move(work));
+  const PreparedText prepared = co_await run_on(service.workers(), std::move(work));
   TextFormat format(prepared.completion, prepared.echoes);
   co_await answer_completion(exchange, service, prepared.completion, format);
 }

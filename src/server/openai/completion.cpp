@@ -63,6 +63,7 @@ engine::Request make_request(const PreparedCompletion& prepared, const Share& sh
   request.max_tokens = share.max_tokens;
   request.eog_tokens = prepared.model->end_tokens;
   request.ignore_eos = prepared.options.ignore_eos;
+  request.pooling = prepared.pooling;
   return request;
 }
 
@@ -97,16 +98,22 @@ class DisconnectWatch {
   Exchange& exchange_;
 };
 
+// How an answer may be written; without `stream` it is whole.
+struct Format {
+  AnswerFormat& whole;
+  StreamFormat* stream = nullptr;
+};
+
 class Answer {
  public:
-  Answer(Exchange& exchange, const PreparedCompletion& prepared, AnswerFormat& format, Generation& generation,
+  Answer(Exchange& exchange, const PreparedCompletion& prepared, const Format& format, Generation& generation,
          UsageRecorder& recorder)
       : exchange_(exchange),
         prepared_(prepared),
         format_(format),
         generation_(generation),
         recorder_(recorder),
-        head_(make_answer_head(format.id_prefix(), prepared.model->name)) {}
+        head_(make_answer_head(format.whole.id_prefix(), prepared.model->name)) {}
 
   Awaitable<void> respond() {
     std::vector<ChoiceDelta> choices(prepared_.num_choices());
@@ -130,7 +137,8 @@ class Answer {
       std::string events = all.empty() ? ": the answer goes on\n\n" : "";
       for (const ChoiceDelta& news : all) {
         if (has_failed(news)) throw failure_of(news);
-        events += chunk(format_.chunk(news), news.finish_reason && generation_.has_ended() && &news == &all.back());
+        events +=
+            chunk(format_.stream->chunk(news), news.finish_reason && generation_.has_ended() && &news == &all.back());
       }
       if (generation_.has_ended()) {
         co_await recorder_.record();
@@ -150,14 +158,15 @@ class Answer {
     choice.text += news.text;
     choice.scores.insert(choice.scores.end(), std::make_move_iterator(news.scores.begin()),
                          std::make_move_iterator(news.scores.end()));
+    choice.embedding = std::move(news.embedding);
     choice.finish_reason = news.finish_reason;
   }
 
   Json whole(const std::vector<ChoiceDelta>& choices) {
-    Json json = to_json(head_, format_.object());
-    Json& all = json["choices"] = Json::array();
+    Json entries = Json::array();
     for (const ChoiceDelta& choice : choices)
-      all.push_back(format_.whole(choice));
+      entries.push_back(format_.whole.whole(choice));
+    Json json = format_.whole.envelope(head_, std::move(entries));
     json["usage"] = to_json(generation_.report().usage);
     add_report(json);
     return json;
@@ -166,14 +175,14 @@ class Answer {
   std::string openings() {
     std::string events;
     for (std::size_t choice = 0; choice < prepared_.num_choices(); ++choice) {
-      if (auto opening = format_.opening(choice)) events += chunk(*std::move(opening), false);
+      if (auto opening = format_.stream->opening(choice)) events += chunk(*std::move(opening), false);
     }
     return events;
   }
 
   // An event with one choice. The last one before the usage carries what belongs to the whole answer.
   std::string chunk(Json choice, bool is_last) {
-    Json json = to_json(head_, format_.chunk_object());
+    Json json = to_json(head_, format_.stream->chunk_object());
     json["choices"] = Json::array({std::move(choice)});
     if (prepared_.options.include_usage) json["usage"] = nullptr;
     if (is_last) add_report(json);
@@ -183,7 +192,7 @@ class Answer {
   std::string ending() {
     std::string events;
     if (prepared_.options.include_usage) {
-      Json json = to_json(head_, format_.chunk_object());
+      Json json = to_json(head_, format_.stream->chunk_object());
       json["choices"] = Json::array();
       json["usage"] = to_json(generation_.report().usage);
       events = to_event(json);
@@ -198,7 +207,7 @@ class Answer {
 
   Exchange& exchange_;
   const PreparedCompletion& prepared_;
-  AnswerFormat& format_;
+  Format format_;
   Generation& generation_;
   UsageRecorder& recorder_;
   AnswerHead head_;
@@ -214,6 +223,33 @@ Awaitable<void> end_early(Generation& generation, UsageRecorder& recorder) {
     co_await recorder.record();
   } catch (const ApiException&) {  // the client hears of the first failure
   }
+}
+
+Awaitable<void> run(Exchange& exchange, Service& service, const PreparedCompletion& prepared, Format format) {
+  const auto executor = co_await asio::this_coro::executor;
+  const AnswerQueue::Place place(service.queue_of(*prepared.model), prepared.num_choices());
+  const Share share = take_share(exchange, prepared);
+  Generation generation(executor, *prepared.model, prepared.options.stops);
+  UsageRecorder recorder(executor, exchange, service.accounting(), generation);
+  submit(prepared, share, generation);
+  const LiveRequests::Entry entry(service.live(), exchange.id(), exchange.tenant(), generation);
+  std::exception_ptr failure;
+  try {
+    const DisconnectWatch watch(exchange, generation);
+    Answer answer(exchange, prepared, format, generation, recorder);
+    if (format.stream != nullptr && prepared.options.stream) {
+      co_await answer.stream();
+    } else {
+      co_await answer.respond();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure != nullptr) {
+    co_await end_early(generation, recorder);
+    std::rethrow_exception(failure);
+  }
+  service.metrics().observe(prepared.model->name, generation.report());
 }
 
 }  // namespace
@@ -233,31 +269,14 @@ std::vector<std::string> completion_warnings(const Service& service, const Field
   return warnings;
 }
 
+Awaitable<void> answer_whole(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
+                             AnswerFormat& format) {
+  return run(exchange, service, prepared, {format});
+}
+
 Awaitable<void> answer_completion(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
-                                  AnswerFormat& format) {
-  const auto executor = co_await asio::this_coro::executor;
-  const Share share = take_share(exchange, prepared);
-  Generation generation(executor, *prepared.model, prepared.options.stops);
-  UsageRecorder recorder(executor, exchange, service.accounting(), generation);
-  submit(prepared, share, generation);
-  const LiveRequests::Entry entry(service.live(), exchange.id(), exchange.tenant(), generation);
-  std::exception_ptr failure;
-  try {
-    const DisconnectWatch watch(exchange, generation);
-    Answer answer(exchange, prepared, format, generation, recorder);
-    if (prepared.options.stream) {
-      co_await answer.stream();
-    } else {
-      co_await answer.respond();
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  if (failure != nullptr) {
-    co_await end_early(generation, recorder);
-    std::rethrow_exception(failure);
-  }
-  service.metrics().observe(prepared.model->name, generation.report());
+                                  StreamFormat& format) {
+  return run(exchange, service, prepared, {format, &format});
 }
 
 }  // namespace vitrine::server

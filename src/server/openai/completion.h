@@ -9,15 +9,17 @@
 #include <nlohmann/json.hpp>
 
 #include "server/generation.h"
+#include "server/openai/answer_json.h"
 #include "server/openai/answer_options.h"
 #include "server/service.h"
 
 namespace vitrine::server {
 
-// A completion request that was read, rendered and tokenized.
+// A request for answers, or for embeddings, that was read, rendered and tokenized.
 struct PreparedCompletion {
   const ServedModel* model = nullptr;
   AnswerOptions options;
+  engine::Pooling pooling = engine::Pooling::kNone;
   std::vector<std::vector<TokenId>> prompts;
   std::vector<std::string> warnings;
   double prepare_s = 0.0;
@@ -33,10 +35,16 @@ class AnswerFormat {
   virtual ~AnswerFormat() = default;
 
   virtual std::string_view id_prefix() const = 0;
-  virtual std::string_view object() const = 0;        // of a whole answer
-  virtual std::string_view chunk_object() const = 0;  // of an event
-  // The choice's entry in `choices` of a whole answer, with all its news put together.
+  // A whole answer but for its usage and timings.
+  virtual nlohmann::ordered_json envelope(const AnswerHead& head, nlohmann::ordered_json entries) const = 0;
+  // The choice's entry in a whole answer, with all its news put together.
   virtual nlohmann::ordered_json whole(const ChoiceDelta& choice) = 0;
+};
+
+// Of answers that may be streamed.
+class StreamFormat : public AnswerFormat {
+ public:
+  virtual std::string_view chunk_object() const = 0;  // of an event
   // Its entry in an event.
   virtual nlohmann::ordered_json chunk(const ChoiceDelta& news) = 0;
   // Its entry in the event that begins it; nullopt: there is none.
@@ -48,8 +56,11 @@ class AnswerFormat {
 std::vector<std::string> completion_warnings(const Service& service, const Fields& fields,
                                              const AnswerOptions& options);
 
-// Generates and answers, streamed or whole as the client wants it. Throws ApiException.
+// Computes and answers. Throws ApiException.
+Awaitable<void> answer_whole(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
+                             AnswerFormat& format);
+// The same, streamed where the client wants it.
 Awaitable<void> answer_completion(Exchange& exchange, Service& service, const PreparedCompletion& prepared,
-                                  AnswerFormat& format);
+                                  StreamFormat& format);
 
 }  // namespace vitrine::server

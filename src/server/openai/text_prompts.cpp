@@ -16,25 +16,26 @@ bool is_ids(const Json& value) {
   return value.is_array() && !value.empty() && value.front().is_number();
 }
 
-// The items of `prompt`, each a string or an array of ids.
-std::vector<const Json*> prompt_items(Fields& fields) {
-  const Json* prompt = fields.find("prompt");
-  if (prompt == nullptr) throw bad_field("prompt", "give a text or token ids", "missing_field");
+// The items of the field, each a string or an array of ids.
+std::vector<const Json*> prompt_items(Fields& fields, const PromptField& field) {
+  const Json* prompt = fields.find(field.param);
+  if (prompt == nullptr) throw bad_field(field.param, "give a text or token ids", "missing_field");
   if (prompt->is_string() || is_ids(*prompt)) return {prompt};
-  if (!prompt->is_array() || prompt->empty()) throw bad_field("prompt", "give a text or token ids");
-  if (prompt->size() > kMaxPrompts) throw bad_field("prompt", fmt::format("at most {} at once", kMaxPrompts));
+  if (!prompt->is_array() || prompt->empty()) throw bad_field(field.param, "give a text or token ids");
+  if (prompt->size() > field.max_count)
+    throw bad_field(field.param, fmt::format("at most {} at once", field.max_count));
   std::vector<const Json*> items;
   for (const Json& item : *prompt)
     items.push_back(&item);
   return items;
 }
 
-std::vector<TokenId> encode_item(const Json& item, const ServedModel& model) {
-  if (item.is_array()) return read_token_ids(item, "prompt");
-  if (!item.is_string()) throw bad_field("prompt", "must hold texts or token ids", "invalid_type");
-  if (model.tokenizer == nullptr) throw bad_field("prompt", "the model has no tokenizer; give token ids");
+std::vector<TokenId> encode_item(const Json& item, const ServedModel& model, const std::string& param) {
+  if (item.is_array()) return read_token_ids(item, param);
+  if (!item.is_string()) throw bad_field(param, "must hold texts or token ids", "invalid_type");
+  if (model.tokenizer == nullptr) throw bad_field(param, "the model has no tokenizer; give token ids");
   auto ids = model.tokenizer->encode(item.get_ref<const std::string&>(), {.parse_special = true, .add_special = true});
-  if (!ids) throw bad_field("prompt", ids.error().message);
+  if (!ids) throw bad_field(param, ids.error().message);
   return *std::move(ids);
 }
 
@@ -51,17 +52,18 @@ std::vector<TokenId> read_token_ids(const Json& array, const std::string& param)
   return ids;
 }
 
-std::vector<std::vector<TokenId>> read_text_prompts(Fields& fields, const ServedModel& model) {
+std::vector<std::vector<TokenId>> read_text_prompts(Fields& fields, const ServedModel& model,
+                                                    const PromptField& field) {
   std::vector<std::vector<TokenId>> prompts;
-  for (const Json* item : prompt_items(fields))
-    prompts.push_back(encode_item(*item, model));
+  for (const Json* item : prompt_items(fields, field))
+    prompts.push_back(encode_item(*item, model, field.param));
   return prompts;
 }
 
 std::vector<std::string> echo_texts(Fields& fields, const std::vector<std::vector<TokenId>>& prompts,
                                     const ServedModel& model) {
   std::vector<std::string> texts;
-  for (const Json* item : prompt_items(fields)) {
+  for (const Json* item : prompt_items(fields, {})) {
     const std::vector<TokenId>& ids = prompts[texts.size()];
     if (item->is_string()) {
       texts.push_back(item->get<std::string>());
