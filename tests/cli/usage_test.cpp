@@ -25,7 +25,9 @@ class UsageCommand : public ::testing::Test {
   }
   void note(const std::string& key_id, const char* day, std::int64_t cost_nano) const {
     store::UsageLedger ledger(folder_.path());
-    store::UsageRow row{.time_s = *base::parse_day(day) * base::kSecondsPerDay, .key_id = key_id};
+    store::UsageRow row;
+    row.time_s = *base::parse_day(day) * base::kSecondsPerDay;
+    row.key_id = key_id;
     row.model = "tiny";
     row.prompt_tokens = 1000;
     row.cached_tokens = 600;
