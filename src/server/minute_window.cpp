@@ -15,6 +15,15 @@ void MinuteWindow::add(Clock::time_point now, std::int64_t amount) {
   sum_ += amount;
 }
 
+void MinuteWindow::take_back(Clock::time_point when, std::int64_t amount) {
+  for (auto use = uses_.rbegin(); use != uses_.rend() && use->when >= when; ++use) {
+    if (use->when != when || use->amount != amount) continue;
+    use->amount = 0;
+    sum_ -= amount;
+    return;
+  }
+}
+
 std::int64_t MinuteWindow::sum(Clock::time_point now) {
   forget(now);
   return sum_;

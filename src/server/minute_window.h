@@ -15,6 +15,8 @@ class MinuteWindow {
   static constexpr Clock::duration kLength = std::chrono::minutes(1);
 
   void add(Clock::time_point now, std::int64_t amount);
+  // Undoes an add() of these very values.
+  void take_back(Clock::time_point when, std::int64_t amount);
   std::int64_t sum(Clock::time_point now);
   // From now until no more than `most` (0 or above) of what it holds is left in it.
   Clock::duration time_until(Clock::time_point now, std::int64_t most);

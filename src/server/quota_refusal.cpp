@@ -59,7 +59,7 @@ ApiException too_many_tokens(const LimitState& state, std::int64_t num_tokens, n
   const bool needs_others_end = num_tokens + state.reserved > state.most;
   return refusal(fmt::format("{}; there is room {}", describe(state, num_tokens),
                              needs_others_end ? "when some of those have ended" : "in " + format_duration(wait)),
-                 "rate_limit_exceeded", wait);
+                 "rate_limit_exceeded", needs_others_end ? seconds(1) : wait);
 }
 
 ApiException out_of_quota(const LimitState& state, std::int64_t num_tokens, seconds wait) {

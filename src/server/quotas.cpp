@@ -36,7 +36,7 @@ std::unique_ptr<Quotas::Ticket> Quotas::admit(const store::KeyGrant& grant) {
   if (limits.max_concurrent && state.num_running >= *limits.max_concurrent)
     throw too_many_at_once({"max_concurrent", *limits.max_concurrent, 0, state.num_running});
   state.requests.add(now.steady, 1);
-  return std::make_unique<Ticket>(*this, grant, state);
+  return std::make_unique<Ticket>(*this, grant, state, now.steady);
 }
 
 HttpHeaders Quotas::headers(const store::KeyGrant& grant) {
@@ -100,8 +100,9 @@ void Quotas::check_calendar(const KeyState& state, const store::KeyGrant& grant,
         base::first_day_of_next_month(today));
 }
 
-Quotas::Ticket::Ticket(Quotas& quotas, const store::KeyGrant& grant, KeyState& state)
-    : quotas_(quotas), grant_(grant), state_(state) {
+Quotas::Ticket::Ticket(Quotas& quotas, const store::KeyGrant& grant, KeyState& state,
+                       MinuteWindow::Clock::time_point came)
+    : quotas_(quotas), grant_(grant), state_(state), came_(came) {
   ++state_.num_running;
 }
 
@@ -121,8 +122,13 @@ std::optional<std::int64_t> Quotas::Ticket::most_tokens() const {
 
 void Quotas::Ticket::reserve(std::int64_t num_tokens) {
   const Moment now = quotas_.sources_.now();
-  quotas_.check_minute(state_, grant_.limits, now, num_tokens);
-  quotas_.check_calendar(state_, grant_, now, num_tokens);
+  try {
+    quotas_.check_minute(state_, grant_.limits, now, num_tokens);
+    quotas_.check_calendar(state_, grant_, now, num_tokens);
+  } catch (const ApiException&) {
+    state_.requests.take_back(came_, 1);
+    throw;
+  }
   reserved_tokens_ = num_tokens;
   state_.reserved_tokens += num_tokens;
 }

@@ -67,7 +67,7 @@ class Quotas {
 // A request that was let in, until its end.
 class Quotas::Ticket {
  public:
-  Ticket(Quotas& quotas, const store::KeyGrant& grant, KeyState& state);
+  Ticket(Quotas& quotas, const store::KeyGrant& grant, KeyState& state, MinuteWindow::Clock::time_point came);
   // What is still reserved is free again.
   ~Ticket();
   Ticket(const Ticket&) = delete;
@@ -76,7 +76,8 @@ class Quotas::Ticket {
   // Most tokens that a request of this key could ever have; nullopt: any number.
   std::optional<std::int64_t> most_tokens() const;
   HttpHeaders headers() const { return quotas_.headers(grant_); }
-  // Sets aside what the request may use at most. At most once. Throws ApiException (429), where nothing is set aside.
+  // Sets aside what the request may use at most. At most once. Throws ApiException (429): then nothing is set aside,
+  // and the request does not count as one.
   void reserve(std::int64_t num_tokens);
   // In place of what is reserved counts, from now on for a minute, what was used. For longer it counts by the ledger,
   // which must have it already.
@@ -86,6 +87,7 @@ class Quotas::Ticket {
   Quotas& quotas_;
   store::KeyGrant grant_;
   KeyState& state_;
+  MinuteWindow::Clock::time_point came_;
   std::int64_t reserved_tokens_ = 0;
 };
 

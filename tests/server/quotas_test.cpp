@@ -103,6 +103,26 @@ TEST_F(QuotasTest, ARefusalDoesNotCount) {
   EXPECT_EQ(run(limits, 1, 1).status, 200U);
 }
 
+TEST_F(QuotasTest, WhatItsTokensRefuseIsNoRequestOfTheMinute) {
+  const store::KeyLimits limits{.requests_per_minute = 2, .tokens_per_minute = 10};
+  EXPECT_EQ(run(limits, 10, 10).status, 200U);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_THAT(run(limits, 1, 1).message, HasSubstr("tokens_per_minute"));
+  EXPECT_EQ(header(quotas_.headers(grant(limits)), "x-ratelimit-remaining-requests"), "1");
+  pass(seconds(60));
+  EXPECT_EQ(run(limits, 1, 1).status, 200U);
+}
+
+TEST_F(QuotasTest, WhereAnotherMustEndTheWaitIsShort) {
+  const store::KeyLimits limits{.tokens_per_minute = 100};
+  EXPECT_EQ(run(limits, 30, 30).status, 200U);
+  const auto running = quotas_.admit(grant(limits));
+  running->reserve(60);
+  const ApiError error = run(limits, 50, 1);
+  EXPECT_THAT(error.message, HasSubstr("when some of those have ended"));
+  EXPECT_EQ(header(error.headers, "retry-after"), "1");
+}
+
 TEST_F(QuotasTest, WhatRunsHoldsItsReservationAndGivesBackWhatItDidNotUse) {
   const store::KeyGrant key = grant({.tokens_per_minute = 100});
   auto one = quotas_.admit(key);

@@ -1,6 +1,9 @@
 #include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,6 +70,32 @@ TEST_F(Limits, ADatabaseOfTheFirstVersionIsUpgradedWithAllThatIsInIt) {
   EXPECT_EQ(store.list().at(0).role, KeyRole::kAdmin);
   EXPECT_EQ(store.change_limits("aaaaaaaa", change("tokens_per_day", 5)).tokens_per_day, 5);
   EXPECT_EQ(KeyStore(temp_.path()).list().at(0).limits.tokens_per_day, 5);
+}
+
+TEST_F(Limits, SeveralProcessesThatUpgradeAtOnceAllFindItDone) {
+  for (int round = 0; round < 10; ++round) {
+    go_back_to_first_version();
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        try {
+          KeyStore store(temp_.path());
+          store.change_limits("aaaaaaaa", change("priority", 1));
+          ::_exit(0);
+        } catch (const std::exception&) {
+          ::_exit(1);
+        }
+      }
+      children.push_back(child);
+    }
+    for (const pid_t child : children) {
+      int status = 0;
+      EXPECT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0);
+    }
+    EXPECT_EQ(KeyStore(temp_.path()).list().at(0).limits.priority, 1);
+  }
 }
 
 TEST_F(Limits, ADatabaseOfANewerVersionIsLeftAlone) {

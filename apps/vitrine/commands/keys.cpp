@@ -102,7 +102,7 @@ class KeysCommand final : public Command {
       const auto take = [this, &row](const std::string& text) {
         changes_.numbers.emplace_back(&row, parse_limit(row, text));
       };
-      parser.add_function(flag_name(row), take, std::string(row.help) + "; 0 or none: no limit").group("Limits");
+      parser.add_function(flag_name(row), take, std::string(row.help) + "; 0 or none removes it").group("Limits");
     }
     parser.add("--models", models_, "Names of the models that it may use, with commas between; all: every one")
         .with_commas()
