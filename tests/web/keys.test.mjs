@@ -19,10 +19,8 @@ after(async () => {
 /** A test with a page of its own, of whoever has `key()`. */
 function onPage(name, path, key, run, options = {}) {
   test(name, { skip, timeout: 40_000 }, async () => {
-    const page = await browser.page(server.url + "/docs", options);
+    const page = await browser.page(server.url + path, options, key?.());
     try {
-      if (key) await page.evaluate((value) => sessionStorage.setItem("vitrine.key", value), key());
-      await page.goto(server.url + path);
       await run(page);
     } finally {
       await page.context().close();
