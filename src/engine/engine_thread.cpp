@@ -7,6 +7,7 @@ namespace vitrine::engine {
 namespace {
 
 constexpr std::chrono::seconds kWatchTime{2};
+constexpr std::chrono::milliseconds kSnapshotInterval{50};  // a walk over all blocks in each step would be felt
 
 }  // namespace
 
@@ -36,7 +37,8 @@ void EngineThread::publish() {
   const bool is_idle = !engine_.has_work();
   std::unique_lock lock(stats_mutex_);
   stats_ = stats;
-  if (!is_idle && now - last_watch_ > kWatchTime) return;
+  const bool is_watched = now - last_watch_ <= kWatchTime && now - watched_.taken >= kSnapshotInterval;
+  if (!is_idle && !is_watched) return;
   lock.unlock();
   WatchedSnapshot watched{engine_.snapshot(), now};
   lock.lock();

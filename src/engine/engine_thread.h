@@ -28,8 +28,9 @@ class EngineThread {
     EngineSnapshot snapshot;
     std::chrono::steady_clock::time_point taken;
   };
-  // What it holds, for whoever looks again and again: taken at the end of each step for two seconds after a call, and
-  // whenever no work is left, so that only the first call after a while can give an older one. Any thread.
+  // What it holds, for whoever looks again and again: taken at the end of a step, up to twenty times a second, for two
+  // seconds after a call, and whenever no work is left. Only the first call after a while can give an older one. Any
+  // thread.
   WatchedSnapshot watch() const;
 
  private:

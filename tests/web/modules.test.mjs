@@ -1,5 +1,6 @@
 // Modules of the pages on their own, and the two languages against each other.
 import assert from "node:assert/strict";
+import { webcrypto } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 
+globalThis.crypto ??= webcrypto; // as browsers have it; Node does from 20 on
 const web = new URL("../../web/", import.meta.url);
 const require = createRequire(new URL("package.json", web));
 const esbuild = (() => {

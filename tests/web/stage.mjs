@@ -79,9 +79,11 @@ export class Browser {
     return browser;
   }
 
-  async page(url, options = {}) {
+  /** A page whose tab has the API key `key`, if there is one. */
+  async page(url, options = {}, key = undefined) {
     const context = await this.chromium.newContext({ locale: "en-US", viewport: { width: 1280, height: 800 }, ...options });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    if (key) await context.addInitScript((value) => sessionStorage.setItem("vitrine.key", value), key);
     const page = await context.newPage();
     page.setDefaultTimeout(15_000);
     page.on("pageerror", (error) => this.faults.push(`${url}: ${error.message}`));

@@ -37,6 +37,15 @@ export function ms(seconds: number): string {
   return `${num(value, value >= 100 ? 0 : value >= 10 ? 1 : 2)} ms`;
 }
 
+/** Two times beside each other, in one unit. */
+export function msPair(first: number, second: number): string {
+  const [a, b] = [first, second].map((value) => 1000 * value) as [number, number];
+  const largest = Math.max(a, b);
+  if (largest >= 10000) return `${num(first, 1)} / ${num(second, 1)} s`;
+  const decimals = largest >= 100 ? 0 : largest >= 10 ? 1 : 2;
+  return `${num(a, decimals)} / ${num(b, decimals)} ms`;
+}
+
 const hasHan = /\p{Script=Han}/u;
 /** The lang attribute of a text whose language nobody told. */
 export function languageOf(text: string): string | null {

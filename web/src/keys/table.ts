@@ -25,8 +25,8 @@ function liveRow(key: Key, actions: KeyActions): HTMLElement {
     h("button", { class: cls, onclick: () => actions[name](key), "aria-label": `${t(`keys.${name}`)}: ${key.name}` }, t(`keys.${name}`));
   return h("tr", { "data-key": key.id },
     h("td", {}, h("b", { class: "name" }, key.name), key.role === "admin" ? h("span", { class: "tag on" }, "admin") : null),
-    h("td", { class: "mono opt" }, "…" + key.last_characters), h("td", { class: "opt mut" }, ago(key.last_used)), h("td", { class: "n opt" }, num(key.now.running)),
-    h("td", { class: "opt mono sm" }, key.limits.requests_per_minute === undefined ? t("keys.none") : `${num(key.now.requests_last_minute)} / ${num(key.limits.requests_per_minute)} ${t("keys.permin")}`),
+    h("td", { class: "mono opt" }, "…" + key.last_characters), h("td", { class: "opt mut" }, isUsedNow(key) ? t("keys.justnow") : ago(key.last_used)), h("td", { class: "n opt" }, num(key.now.running)),
+    h("td", { class: "opt mono sm" }, key.limits.requests_per_minute === undefined ? t("keys.none") : t("keys.permin", { used: num(key.now.requests_last_minute), limit: num(key.limits.requests_per_minute) })),
     h("td", { class: "n" }, tokens(key.now.tokens_today)), h("td", { class: "opt" }, planUse(key)),
     h("td", { class: "opt" }, key.limits.models?.join(", ") ?? t("keys.any")),
     h("td", { class: "n acts" }, action("limits", "q sm"), action("rotate", "q sm"), action("revoke", "q sm bad")));
@@ -36,6 +36,9 @@ function deadRow(key: Key): HTMLElement {
   return h("tr", { class: "dead", "data-key": key.id }, h("td", {}, key.name), h("td", { class: "mono opt" }, "…" + key.last_characters), h("td", { class: "opt" }, ago(key.last_used)), h("td", { class: "opt" }), h("td", { class: "opt" }),
     h("td", { class: "n" }, tokens(key.now.tokens_today)), h("td", { class: "opt" }), h("td", { class: "opt" }), h("td", { class: "n" }, h("span", { class: "tag" }, t("keys.revoked", { day: day(key.revoked!) }))));
 }
+
+/** The store notes uses once a minute only. */
+const isUsedNow = ({ now }: Key): boolean => now.running > 0 || now.requests_last_minute > 0;
 
 interface Plan {
   used: number;

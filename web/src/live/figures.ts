@@ -1,5 +1,5 @@
 import { h } from "../dom";
-import { ms, num, t } from "../i18n";
+import { msPair, num, t } from "../i18n";
 import { allBlocks, outputRate, type Snapshot } from "./snapshot";
 
 /** The row of figures at the top. */
@@ -24,7 +24,7 @@ function figure(name: string, value: string, unit: string | null, below: string)
 }
 
 function pair(first: number | null, second: number | null): string {
-  return first === null || second === null ? "–" : `${ms(first).replace(/ ms$/, "")} / ${ms(second)}`;
+  return first === null || second === null ? "–" : msPair(first, second);
 }
 
 export function megabytes(bytes: number): string {
