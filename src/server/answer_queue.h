@@ -14,8 +14,8 @@ class AnswerQueue {
   using Clock = std::chrono::steady_clock;
 
   struct Limits {
-    std::size_t max_running = 1;    // as the engine runs at once
-    std::size_t max_waiting = 1024; // one request may exceed it by its own answers
+    std::size_t max_running = 1;     // as the engine runs at once
+    std::size_t max_waiting = 1024;  // one request may exceed it by its own answers
   };
   AnswerQueue(std::string model, Limits limits) : model_(std::move(model)), limits_(limits) {}
   AnswerQueue(const AnswerQueue&) = delete;

@@ -11,7 +11,7 @@
 namespace vitrine::server {
 namespace {
 
-using nlohmann::json;
+using Document = nlohmann::json;
 using store::KeyRole;
 using ::testing::HasSubstr;
 
@@ -24,7 +24,7 @@ class Admin : public ::testing::Test {
   }
   static std::string bearer(const std::string& key) { return fmt::format("Authorization: Bearer {}\r\n", key); }
 
-  WireAnswer call(const std::string& method, const std::string& path, const json& body = json::object()) {
+  WireAnswer call(const std::string& method, const std::string& path, const Document& body = Document::object()) {
     const std::string text = body.dump();
     return ask(server_->port(), fmt::format("{} {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                                             "Content-Length: {}\r\n{}\r\n{}",
@@ -66,18 +66,18 @@ TEST_F(Admin, TheListShowsLimitsAndUseButNoSecret) {
            {{"name", "ci"}, {"role", "admin"}, {"limits", {{"requests_per_minute", 5}, {"models", {"tiny"}}}}});
   ASSERT_EQ(made.status, 201) << made.body;
   const std::string key = made.json()["key"];
-  const json prompt = {{"prompt", "abc"}, {"max_tokens", 4}, {"ignore_eos", true}};
+  const Document prompt = {{"prompt", "abc"}, {"max_tokens", 4}, {"ignore_eos", true}};
   ASSERT_EQ(ask(server_->port(), post("/v1/completions", prompt.dump(), bearer(key))).status, 200);
 
   const WireAnswer listed = read("/v1/admin/keys");
   EXPECT_EQ(listed.status, 200) << listed.body;
-  const json row = listed.json()["keys"][1];
+  const Document row = listed.json()["keys"][1];
   EXPECT_EQ(row["id"], made.json()["id"]);
   EXPECT_EQ(row["role"], "admin");
   EXPECT_EQ(row["last_characters"], key.substr(key.size() - 4));
   EXPECT_TRUE(row["created"].is_number());
   EXPECT_TRUE(row["revoked"].is_null());
-  EXPECT_EQ(row["limits"], json({{"requests_per_minute", 5}, {"models", {"tiny"}}}));
+  EXPECT_EQ(row["limits"], Document({{"requests_per_minute", 5}, {"models", {"tiny"}}}));
   EXPECT_EQ(row["now"]["running"], 0);
   EXPECT_EQ(row["now"]["requests_last_minute"], 1);
   const int tokens = row["now"]["tokens_last_minute"];
@@ -91,23 +91,23 @@ TEST_F(Admin, TheListShowsLimitsAndUseButNoSecret) {
 TEST_F(Admin, LimitsChangeOneByOneAndNullRemovesOne) {
   const std::string id = call("POST", "/v1/admin/keys", {{"name", "ci"}}).json()["id"];
   const std::string path = "/v1/admin/keys/" + id + "/limits";
-  const auto set = [&](const json& body) { return call("PATCH", path, body).json()["limits"]; };
-  EXPECT_EQ(set({{"tokens_per_day", 1000}, {"priority", -3}}), json({{"tokens_per_day", 1000}, {"priority", -3}}));
+  const auto set = [&](const Document& body) { return call("PATCH", path, body).json()["limits"]; };
+  EXPECT_EQ(set({{"tokens_per_day", 1000}, {"priority", -3}}), Document({{"tokens_per_day", 1000}, {"priority", -3}}));
   EXPECT_EQ(set({{"max_concurrent", 2}, {"priority", nullptr}}),
-            json({{"tokens_per_day", 1000}, {"max_concurrent", 2}}));
-  EXPECT_EQ(set({{"models", {"b", "a", "b"}}})["models"], json({"a", "b"}));
-  EXPECT_EQ(set({{"models", nullptr}, {"tokens_per_day", nullptr}}), json({{"max_concurrent", 2}}));
-  EXPECT_EQ(set(json::object()), json({{"max_concurrent", 2}}));
+            Document({{"tokens_per_day", 1000}, {"max_concurrent", 2}}));
+  EXPECT_EQ(set({{"models", {"b", "a", "b"}}})["models"], Document({"a", "b"}));
+  EXPECT_EQ(set({{"models", nullptr}, {"tokens_per_day", nullptr}}), Document({{"max_concurrent", 2}}));
+  EXPECT_EQ(set(Document::object()), Document({{"max_concurrent", 2}}));
   EXPECT_EQ(store_.list()[1].limits.max_concurrent, 2);
 }
 
 TEST_F(Admin, WhatIsWrongIsRefusedByName) {
-  const auto refusal = [&](const std::string& method, const std::string& path, const json& body) {
+  const auto refusal = [&](const std::string& method, const std::string& path, const Document& body) {
     const WireAnswer answer = call(method, path, body);
     EXPECT_EQ(answer.status, 400) << answer.body;
     return answer.json()["error"]["message"].get<std::string>();
   };
-  EXPECT_THAT(refusal("POST", "/v1/admin/keys", json::object()), HasSubstr("name"));
+  EXPECT_THAT(refusal("POST", "/v1/admin/keys", Document::object()), HasSubstr("name"));
   EXPECT_THAT(refusal("POST", "/v1/admin/keys", {{"name", "a\nb"}}), HasSubstr("control characters"));
   EXPECT_THAT(refusal("POST", "/v1/admin/keys", {{"name", "a"}, {"role", "root"}}), HasSubstr("role"));
   EXPECT_THAT(refusal("POST", "/v1/admin/keys", {{"name", "a"}, {"limit", 1}}), HasSubstr("limit"));
@@ -134,11 +134,11 @@ TEST_F(Admin, AnUnknownKeyIsNotFound) {
 }
 
 TEST_F(Admin, UsageIsThatOfTheLedger) {
-  const json prompt = {{"prompt", "abc"}, {"max_tokens", 4}, {"ignore_eos", true}};
+  const Document prompt = {{"prompt", "abc"}, {"max_tokens", 4}, {"ignore_eos", true}};
   for (int i = 0; i < 2; ++i)
     ASSERT_EQ(ask(server_->port(), post("/v1/completions", prompt.dump(), bearer(key_))).status, 200);
   const std::string id = store_.list()[0].id;
-  const json row = read("/v1/admin/usage").json()["rows"][0];
+  const Document row = read("/v1/admin/usage").json()["rows"][0];
   EXPECT_EQ(row["key"], id);
   EXPECT_EQ(row["name"], "boss");
   EXPECT_EQ(row["requests"], 2);
@@ -167,7 +167,7 @@ TEST(OpenServer, ShowsButDoesNotChangeKeys) {
   ServerOptions options;
   options.keys = &store;
   const TestServer server(options);
-  EXPECT_EQ(ask(server.port(), get("/v1/admin/keys")).json()["keys"], json::array());
+  EXPECT_EQ(ask(server.port(), get("/v1/admin/keys")).json()["keys"], Document::array());
   EXPECT_EQ(ask(server.port(), get("/v1/admin/usage")).status, 200);
   const WireAnswer answer = ask(server.port(), post("/v1/admin/keys", R"({"name": "mine"})"));
   EXPECT_EQ(answer.status, 401);

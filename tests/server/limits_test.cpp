@@ -17,7 +17,7 @@
 namespace vitrine::server {
 namespace {
 
-using nlohmann::json;
+using Document = nlohmann::json;
 using store::KeyRole;
 using store::LimitChanges;
 using ::testing::HasSubstr;
@@ -47,10 +47,10 @@ class LimitsTest : public ::testing::Test {
     return store_.create("laptop", KeyRole::kUser, changes).text;
   }
   static std::string bearer(const std::string& key) { return fmt::format("Authorization: Bearer {}\r\n", key); }
-  static json body(int max_tokens) {
+  static Document body(int max_tokens) {
     return {{"prompt", {1, 2, 3, 4}}, {"max_tokens", max_tokens}, {"ignore_eos", true}};
   }
-  static WireAnswer complete(const TestServer& server, const std::string& key, const json& request) {
+  static WireAnswer complete(const TestServer& server, const std::string& key, const Document& request) {
     return ask(server.port(), post("/v1/completions", request.dump(), bearer(key)));
   }
   static std::string refusal(const WireAnswer& answer, const char* code) {
@@ -90,7 +90,7 @@ TEST_F(LimitsTest, RequestsOfAMinute) {
 TEST_F(LimitsTest, TokensOfAMinute) {
   const std::string key = key_with({{"tokens_per_minute", 50}});
   const TestServer server(options());
-  json request = body(20);
+  Document request = body(20);
   const WireAnswer first = complete(server, key, request);
   EXPECT_EQ(first.status, 200) << first.body;
   EXPECT_EQ(header(first, "x-ratelimit-limit-tokens"), "50");
@@ -108,7 +108,7 @@ TEST_F(LimitsTest, TokensOfAMinute) {
 TEST_F(LimitsTest, ChoicesAndPromptsAllCount) {
   const std::string key = key_with({{"tokens_per_minute", 100}});
   const TestServer server(options());
-  json request = body(10);
+  Document request = body(10);
   request["prompt"] = {{1, 2, 3}, {4, 5}};
   request["n"] = 5;
   EXPECT_THAT(refusal(complete(server, key, request), "rate_limit_exceeded"), HasSubstr("may take 105 tokens"));
@@ -121,7 +121,7 @@ TEST_F(LimitsTest, ChoicesAndPromptsAllCount) {
 TEST_F(LimitsTest, WithoutMaxTokensAnAnswerStaysWithinTheLimit) {
   const std::string key = key_with({{"tokens_per_day", 60}});
   const TestServer server(options());
-  const json request = {{"messages", {{{"role", "user"}, {"content", "a"}}}}, {"ignore_eos", true}};
+  const Document request = {{"messages", {{{"role", "user"}, {"content", "a"}}}}, {"ignore_eos", true}};
   const WireAnswer answer = ask(server.port(), post("/v1/chat/completions", request.dump(), bearer(key)));
   ASSERT_EQ(answer.status, 200) << answer.body;
   EXPECT_EQ(answer.json()["usage"]["total_tokens"], 60);
@@ -178,7 +178,7 @@ TEST_F(LimitsTest, RequestsAtOnce) {
   const TestServer server(options(), config);
   {
     SocketClient stream(server.port());
-    json request = body(200'000);
+    Document request = body(200'000);
     request["stream"] = true;
     stream.send(post("/v1/completions", request.dump(), bearer(key)));
     ASSERT_THAT(stream.receive_some(), HasSubstr("200 OK"));
@@ -207,7 +207,7 @@ TEST_F(LimitsTest, AModelThatTheKeyIsNotFor) {
     EXPECT_EQ(answer.json()["error"]["param"], "model");
   }
   EXPECT_EQ(complete(server, other, body(1)).status, 403) << "nor by leaving out its name";
-  EXPECT_EQ(ask(server.port(), get("/v1/models", bearer(other))).json()["data"], json::array());
+  EXPECT_EQ(ask(server.port(), get("/v1/models", bearer(other))).json()["data"], Document::array());
   EXPECT_EQ(complete(server, by_alias, body(1)).status, 200);
   EXPECT_EQ(ask(server.port(), get("/v1/models", bearer(by_alias))).json()["data"].size(), 2U);
   const WireAnswer missing =

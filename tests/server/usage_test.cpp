@@ -18,7 +18,7 @@
 namespace vitrine::server {
 namespace {
 
-using nlohmann::json;
+using Document = nlohmann::json;
 using store::KeyRole;
 using store::UsageRow;
 using ::testing::HasSubstr;
@@ -38,7 +38,7 @@ class UsageOfServer : public ::testing::Test {
     return config;
   }
   static std::string bearer(const std::string& key) { return fmt::format("Authorization: Bearer {}\r\n", key); }
-  static json body(int max_tokens, bool is_streamed) {
+  static Document body(int max_tokens, bool is_streamed) {
     return {{"prompt", {1, 2, 3, 4}}, {"max_tokens", max_tokens}, {"ignore_eos", true}, {"stream", is_streamed}};
   }
   // The newest row of the ledger; nothing where there is none.
@@ -111,11 +111,11 @@ TEST_F(UsageOfServer, ACostIsThatOfThePriceTable) {
   ServerOptions priced = options();
   priced.prices = store::PriceTable(temp_.path() / "prices.toml");
   const TestServer server(priced);
-  json request = body(5, false);
+  Document request = body(5, false);
   request["prompt"] = std::string(100, 'x');
   request["model"] = "alias";
   for (const bool is_first : {true, false}) {
-    const json usage = ask(server.port(), post("/v1/completions", request.dump())).json()["usage"];
+    const Document usage = ask(server.port(), post("/v1/completions", request.dump())).json()["usage"];
     const std::int64_t prompt = usage["prompt_tokens"];
     const std::int64_t cached = usage["prompt_tokens_details"]["cached_tokens"];
     EXPECT_EQ(cached > 0, !is_first);
@@ -194,8 +194,8 @@ TEST_F(UsageOfServer, AnAnswerCutByTheEndOfTheServerIsNoted) {
 TEST_F(UsageOfServer, WhatWasRefusedIsNotNoted) {
   const TestServer server(options());
   EXPECT_EQ(ask(server.port(), post("/v1/completions", body(-1, false).dump())).status, 400);
-  json request = body(1, false);
-  request["prompt"] = json::array({1'000'000});
+  Document request = body(1, false);
+  request["prompt"] = Document::array({1'000'000});
   EXPECT_EQ(ask(server.port(), post("/v1/completions", request.dump())).status, 400);
   EXPECT_FALSE(last_row());
 }
@@ -213,14 +213,14 @@ TEST_F(UsageOfServer, AnAnswerThatCantBeNotedIsNotGiven) {
 
 TEST_F(UsageOfServer, StopStringsEndTheCountOfTokens) {
   const TestServer server(options());
-  json request = body(30, false);
+  Document request = body(30, false);
   request["temperature"] = 0;  // or the second answer would be another one
   const std::string text = ask(server.port(), post("/v1/completions", request.dump())).json()["choices"][0]["text"];
   const auto is_start = [](char c) { return !base::is_continuation(c); };
   const auto start = std::find_if(text.begin() + 3, text.end(), is_start);
   ASSERT_NE(start, text.end());
-  request["stop"] = json::array({std::string(start, std::find_if(start + 1, text.end(), is_start))});
-  const json answer = ask(server.port(), post("/v1/completions", request.dump())).json();
+  request["stop"] = Document::array({std::string(start, std::find_if(start + 1, text.end(), is_start))});
+  const Document answer = ask(server.port(), post("/v1/completions", request.dump())).json();
   EXPECT_EQ(last_row()->outcome, "stop");
   EXPECT_EQ(last_row()->completion_tokens, answer["usage"]["completion_tokens"]);
 }
