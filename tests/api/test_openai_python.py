@@ -1,7 +1,10 @@
 """What users of the official Python client do, against the real model."""
 import asyncio
 import json
+import math
 import os
+import re
+import struct
 import subprocess
 import time
 
@@ -113,3 +116,34 @@ def test_many_at_once_get_the_answers_of_one_alone(server, client):
         return [answer.choices[0].message.content for answer in answers]
 
     assert asyncio.run(all_at_once()) == alone
+
+
+def read_npy(path):
+    """The rows of a two-dimensional float32 array."""
+    data = path.read_bytes()
+    header_end = 10 + struct.unpack("<H", data[8:10])[0]
+    width = int(re.search(rb"'shape': \(\d+, (\d+)", data)[1])
+    values = struct.unpack(f"<{(len(data) - header_end) // 4}f", data[header_end:])
+    return [values[i : i + width] for i in range(0, len(values), width)]
+
+
+def test_embeddings_are_the_mean_of_the_final_hidden_states(client, tmp_path):
+    ids = [504, 3575, 282, 4649, 314]
+    answer = client.embeddings.create(model=MODEL, input=ids)
+    subprocess.check_output([os.environ["VITRINE_BINARY"], "trace", os.environ["VITRINE_TEST_MODEL"], "--ids",
+                             ",".join(map(str, ids)), "--dump", str(tmp_path), "-n", "0"])
+    rows = read_npy(tmp_path / "final_norm.npy")
+    assert len(rows) == len(ids)
+    sums = [sum(column) for column in zip(*rows)]
+    length = math.sqrt(sum(value * value for value in sums))
+    assert answer.data[0].embedding == pytest.approx([value / length for value in sums], abs=1e-6)
+    assert answer.usage.prompt_tokens == answer.usage.total_tokens == len(ids)
+
+
+def test_embeddings_of_related_texts_lie_closer(client):
+    texts = ["The cat sleeps on the sofa.", "A cat is sleeping on a couch.", "Interest rates rose in March."]
+    answer = client.embeddings.create(model=MODEL, input=texts, encoding_format="float")
+    cat, other_cat, rates = (entry.embedding for entry in answer.data)
+    assert [entry.index for entry in answer.data] == [0, 1, 2]
+    similarity = [sum(a * b for a, b in zip(cat, other)) for other in (other_cat, rates)]
+    assert similarity[0] > similarity[1]

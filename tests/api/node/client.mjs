@@ -33,6 +33,8 @@ for await (const chunk of await client.chat.completions.create({
   streamed += chunk.choices[0]?.delta.content ?? "";
   usage = chunk.usage ?? usage;
 }
+const embeddings = (await client.embeddings.create({ model: request.model, input: ["Paris", "Berlin"] })).data;
+const lengths = embeddings.map(({ embedding }) => Math.hypot(...embedding));
 const missing = await errorOf(client.chat.completions.create({ ...request, model: "nope" }), "status", "code");
 const bad = await errorOf(client.chat.completions.create({ ...request, n: 99 }), "status", "param");
-console.log(JSON.stringify({ models, text: whole.choices[0].message.content, streamed, usage, missing, bad }));
+console.log(JSON.stringify({ models, text: whole.choices[0].message.content, streamed, usage, lengths, missing, bad }));
