@@ -35,6 +35,8 @@ function sections(server: Server): Section[] {
     { id: "parameters", title: "docs.parameters", text: ["docs.parameters.1"], more: parameterTable },
     { id: "completions", title: "docs.completions", text: ["docs.completions.1"], endpoint: "POST /v1/completions",
       example: plain("/v1/completions", { model, prompt: "The KV cache is", max_tokens: 40 }) },
+    { id: "embeddings", title: "docs.embeddings", text: ["docs.embeddings.1", "docs.embeddings.2"], endpoint: "POST /v1/embeddings",
+      example: plain("/v1/embeddings", { model, input: ["The cat sleeps.", "A cat is asleep."] }) },
     { id: "models", title: "docs.models", text: ["docs.models.1"], endpoint: "GET /v1/models", example: plain("/v1/models") },
     { id: "tokens", title: "docs.tokens", text: ["docs.tokens.1"], endpoint: "POST /tokenize, /detokenize, /apply-template",
       example: plain("/tokenize", { prompt: "Hello world", return_token_strs: true }) },
