@@ -165,8 +165,10 @@ def read_commands(build_dir):
     """Source file -> its compile options in the build. The files of a unity build are those of their unit."""
     commands = {}
     for entry in json.loads((build_dir / "compile_commands.json").read_text(encoding="utf-8")):
-        options = COMMAND.match(PRECOMPILED.sub("", entry["command"]))["options"]
         path = pathlib.Path(entry["file"])
+        if path.suffix not in (".cpp", ".cxx"):
+            continue
+        options = COMMAND.match(PRECOMPILED.sub("", entry["command"]))["options"]
         files = UNITY_INCLUDE.findall(path.read_text(encoding="utf-8")) if path.parent.name == "Unity" else [entry["file"]]
         for file in files:
             commands.setdefault(file, options)
