@@ -39,6 +39,8 @@ fn without_limits() -> Environment<'static> {
     environment.add_filter("forceescape", filters::force_escape);
     environment.add_test("sequence", filters::is_sequence);
     environment.add_test("callable", filters::is_callable);
+    environment.add_filter("vitrine_engine_format", minijinja::filters::format);
+    environment.add_filter("format", filters::format);
     add_lenient_numbers(&mut environment);
     add_guards(&mut environment);
     environment.add_test("iterable", filters::is_iterable);

@@ -1,14 +1,34 @@
 //! Filters and functions of chat templates that the engine lacks or prints in another way.
 
-use minijinja::value::{Kwargs, Value, ValueKind};
+use minijinja::value::{Kwargs, Rest, Value, ValueKind};
 use minijinja::{Error, ErrorKind, State};
 
 use super::json::{self, Options};
-use super::{guard, python, text};
+use super::{guard, methods, python, text};
 
 /// `raise_exception(message)`.
 pub fn raise_exception(message: &Value) -> Result<Value, Error> {
     Err(Error::new(ErrorKind::InvalidOperation, message.to_string()))
+}
+
+/// The engine's `format`, but for keys that it can't read.
+pub fn format(
+    state: &mut State,
+    text: Value,
+    args: Rest<Value>,
+    named: Kwargs,
+) -> Result<Value, Error> {
+    methods::check_percent_keys(text.as_str().unwrap_or_default())?;
+    let mut all = vec![text];
+    all.extend(args.0);
+    let values: Vec<(&str, Value)> = named
+        .args()
+        .map(|name| Ok((name, named.get(name)?)))
+        .collect::<Result<_, Error>>()?;
+    if !values.is_empty() {
+        all.push(Kwargs::from_iter(values).into());
+    }
+    state.apply_filter("vitrine_engine_format", &all)
 }
 
 fn check_iterable(value: &Value) -> Result<(), Error> {

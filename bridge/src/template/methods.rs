@@ -248,6 +248,47 @@ fn check_format(subject: &str) -> Result<(), Error> {
             "format: a number of four digits or more in the format",
         ));
     }
+    check_format_keys(subject)
+}
+
+/// Refuses keys (`{0[key]}`) that are not ASCII, which the engine cuts inside a character.
+fn check_format_keys(subject: &str) -> Result<(), Error> {
+    let mut rest = subject;
+    while let Some(at) = rest.find('{') {
+        rest = &rest[at + 1..];
+        if let Some(escaped) = rest.strip_prefix('{') {
+            rest = escaped;
+            continue;
+        }
+        while let Some(at) = rest.find(['[', '}']) {
+            let is_key = rest[at..].starts_with('[');
+            rest = &rest[at + 1..];
+            if !is_key {
+                break;
+            }
+            let key = rest.split(']').next().unwrap_or_default();
+            if !key.is_ascii() {
+                return Err(invalid("format: keys in the format must be ASCII"));
+            }
+            rest = &rest[key.len()..];
+        }
+    }
+    Ok(())
+}
+
+/// The same for keys of the `format` filter: `%(key)s`.
+pub fn check_percent_keys(subject: &str) -> Result<(), Error> {
+    let mut rest = subject;
+    while let Some(at) = rest.find('%') {
+        rest = &rest[at + 1..];
+        if let Some(escaped) = rest.strip_prefix('%') {
+            rest = escaped;
+        } else if let Some(key) = rest.strip_prefix('(') {
+            if !key.split(')').next().unwrap_or_default().is_ascii() {
+                return Err(invalid("format: keys in the format must be ASCII"));
+            }
+        }
+    }
     Ok(())
 }
 

@@ -259,6 +259,28 @@ mod tests {
     }
 
     #[test]
+    fn keys_in_formats_that_are_not_ascii_are_refused() {
+        for source in [
+            "{{ 'a{0[é]}'.format([1]) }}",
+            "{{ '{0[a][é]}'.format([1]) }}",
+            "{{ '{0[}é]}'.format([1]) }}",
+            "{{ '%(é)s' | format(1) }}",
+        ] {
+            let failure = render(source).unwrap_err();
+            assert!(failure.message.contains("must be ASCII"), "{source}");
+        }
+        assert_eq!(
+            render("{{ '{} [é] {{[é]}} é'.format(1) }}").unwrap(),
+            "1 [é] {[é]} é"
+        );
+        assert_eq!(
+            render("{{ '%d %%(é) é' | format(1) }}").unwrap(),
+            "1 %(é) é"
+        );
+        assert_eq!(render("{{ '%(a)s' | format(a=2) }}").unwrap(), "2");
+    }
+
+    #[test]
     fn lists_added_forty_times_to_themselves_end_with_an_error() {
         for look in ["ns.s|length", "ns.s == [1]", "ns.s ~ ''", "ns.s|tojson"] {
             assert_limited(&format!(
