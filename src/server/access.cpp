@@ -55,9 +55,7 @@ Access::Access(const store::KeyStore* keys) {
 std::optional<store::KeyGrant> Access::admit(const HttpRequest& request, Scope scope) {
   if (scope == Scope::kPublic) return std::nullopt;
   if (!refresh()) {
-    throw ApiException({.status = 503,
-                        .message = "the API keys can't be read; the server's log says why",
-                        .code = "storage_unavailable"});
+    throw storage_unavailable("the API keys can't be read; the server's log says why");
   }
   if (!is_closed_ && (scope == Scope::kUser || is_reading(request))) return std::nullopt;
   if (!is_closed_)

@@ -1,12 +1,10 @@
 #include "server/accounting.h"
 
-#include <chrono>
 #include <utility>
 
 #include "base/unix_time.h"
 
 namespace vitrine::server {
-namespace {}  // namespace
 
 Accounting::Accounting(store::KeyStore& keys, store::PriceTable prices)
     : keys_(keys),

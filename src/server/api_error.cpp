@@ -54,4 +54,8 @@ ApiException bad_field(const std::string& param, const std::string& message, std
   return ApiException({.status = 400, .message = param + ": " + message, .param = param, .code = std::move(code)});
 }
 
+ApiException storage_unavailable(std::string message) {
+  return ApiException({.status = 503, .message = std::move(message), .code = "storage_unavailable"});
+}
+
 }  // namespace vitrine::server

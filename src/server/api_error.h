@@ -37,4 +37,7 @@ class ApiException : public std::runtime_error {
 // A 400 that names its field.
 ApiException bad_field(const std::string& param, const std::string& message, std::string code = "invalid_value");
 
+// A 503 for what lies on the server's disk; the reason is in its log.
+ApiException storage_unavailable(std::string message);
+
 }  // namespace vitrine::server

@@ -71,9 +71,7 @@ std::int64_t Quotas::ledger_tokens(const std::string& key_id, std::int64_t first
     return sources_.ledger_tokens(key_id, first_day, last_day);
   } catch (const base::Exception& exception) {
     fmt::print(stderr, "vitrine: {}\n", exception.what());
-    throw ApiException({.status = 503,
-                        .message = "the usage ledger can't be read; the server's log says why",
-                        .code = "storage_unavailable"});
+    throw storage_unavailable("the usage ledger can't be read; the server's log says why");
   }
 }
 

@@ -86,9 +86,7 @@ Awaitable<void> UsageRecorder::record() {
     exchange_.set_headers(ticket->headers());
   }
   if (!*outcome->get()) {
-    throw ApiException({.status = 503,
-                        .message = "the use of this answer can't be noted; the server's log says why",
-                        .code = "storage_unavailable"});
+    throw storage_unavailable("the use of this answer can't be noted; the server's log says why");
   }
 }
 

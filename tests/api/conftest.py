@@ -56,6 +56,20 @@ def client(server):
     return openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0)
 
 
+@pytest.fixture(scope="module")
+def state(tmp_path_factory):
+    return tmp_path_factory.mktemp("keys")
+
+
+@pytest.fixture(scope="module")
+def closed_server(state):
+    """Its requests need one of the keys in `state`."""
+    run_keys(state, "create", "keeps it closed")
+    running = ServerProcess(state)
+    yield running
+    assert running.stop() == 0, "the server did not end well"
+
+
 @pytest.fixture(scope="session")
 def node_folder():
     folder = pathlib.Path(os.environ.get("VITRINE_NODE_CLIENT", ""))

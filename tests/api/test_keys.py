@@ -4,22 +4,9 @@ import time
 import openai
 import pytest
 
-from conftest import ServerProcess, run_keys
+from conftest import run_keys
 
 STORY = [{"role": "user", "content": "Tell me a long story."}]
-
-
-@pytest.fixture(scope="module")
-def state(tmp_path_factory):
-    return tmp_path_factory.mktemp("keys")
-
-
-@pytest.fixture(scope="module")
-def closed_server(state):
-    run_keys(state, "create", "keeps it closed")
-    running = ServerProcess(state)
-    yield running
-    assert running.stop() == 0, "the server did not end well"
 
 
 def client_with(server, key):

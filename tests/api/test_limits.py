@@ -9,30 +9,17 @@ import time
 import openai
 import pytest
 
-from conftest import ServerProcess, run_keys
+from conftest import run_keys
 
 QUESTION = {"model": "smollm2", "messages": [{"role": "user", "content": "What is the capital of France?"}]}
 
 
-@pytest.fixture(scope="module")
-def state(tmp_path_factory):
-    return tmp_path_factory.mktemp("limits")
-
-
-@pytest.fixture(scope="module")
-def limited_server(state):
-    run_keys(state, "create", "keeps it closed")
-    running = ServerProcess(state)
-    yield running
-    assert running.stop() == 0, "the server did not end well"
-
-
 @pytest.fixture
-def client_with(limited_server, state):
+def client_with(closed_server, state):
     """A client whose key has these limits, as `vitrine keys create` takes them."""
     def make(*flags, max_retries=0):
         key = run_keys(state, "create", "laptop", *flags)["key"]
-        return openai.OpenAI(base_url=limited_server.url + "/v1", api_key=key, max_retries=max_retries)
+        return openai.OpenAI(base_url=closed_server.url + "/v1", api_key=key, max_retries=max_retries)
     return make
 
 
@@ -91,12 +78,12 @@ def test_a_model_that_the_key_is_not_for(client_with):
     assert client.models.list().data == []
 
 
-def test_the_node_client(limited_server, state, node_folder):
+def test_the_node_client(closed_server, state, node_folder):
     once = run_keys(state, "create", "node", "--requests-per-minute", "1")["key"]
     alone = run_keys(state, "create", "node", "--max-concurrent", "1")["key"]
     script = pathlib.Path(__file__).parent / "node" / "limits.mjs"
     done = subprocess.run(["node", str(script)], cwd=node_folder, capture_output=True, text=True, timeout=120, check=False,
-                          env=dict(os.environ, BASE_URL=limited_server.url + "/v1", ONCE=once, ALONE=alone,
+                          env=dict(os.environ, BASE_URL=closed_server.url + "/v1", ONCE=once, ALONE=alone,
                                    CLIENT=str(node_folder / "node_modules/openai")))
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)

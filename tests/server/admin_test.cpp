@@ -22,7 +22,6 @@ class Admin : public ::testing::Test {
     all.keys = &store_;
     return all;
   }
-  static std::string bearer(const std::string& key) { return fmt::format("Authorization: Bearer {}\r\n", key); }
 
   WireAnswer call(const std::string& method, const std::string& path, const Document& body = Document::object()) {
     const std::string text = body.dump();

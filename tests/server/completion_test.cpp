@@ -246,10 +246,7 @@ TEST_F(Completion, AClientThatLeavesTakesItsWorkAlong) {
 TEST(Patience, ALateDepartureIsSeenToo) {
   ServerOptions options;
   options.limits.body_time = options.limits.write_time = std::chrono::seconds(1);
-  engine::EngineConfig config = TestServer::default_engine();
-  config.context_length = 1 << 18;
-  config.kv_memory_bytes = std::size_t{512} << 20U;
-  const TestServer server(options, config);
+  const TestServer server(options, TestServer::patient_engine());
   {
     SocketClient client(server.port());
     client.send(post("/v1/completions", R"({"prompt": "a", "max_tokens": 200000, "ignore_eos": true})"));

@@ -27,10 +27,6 @@ using store::NewKey;
 using ::testing::HasSubstr;
 using Clock = std::chrono::steady_clock;
 
-std::string bearer(std::string_view key) {
-  return fmt::format("Authorization: Bearer {}\r\n", key);
-}
-
 class Keys : public ::testing::Test {
  protected:
   ServerOptions options() {
@@ -40,10 +36,7 @@ class Keys : public ::testing::Test {
   }
   // A server whose answers can take many seconds.
   std::unique_ptr<TestServer> patient_server() {
-    engine::EngineConfig config = TestServer::default_engine();
-    config.context_length = 1 << 18;
-    config.kv_memory_bytes = std::size_t{512} << 20U;
-    return std::make_unique<TestServer>(options(), config);
+    return std::make_unique<TestServer>(options(), TestServer::patient_engine());
   }
   static WireAnswer models(const TestServer& server, const std::string& headers) {
     return ask(server.port(), get("/v1/models", headers));

@@ -5,7 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +45,6 @@ class LimitsTest : public ::testing::Test {
       changes.numbers.emplace_back(store::find_limit_row(name), number);
     return store_.create("laptop", KeyRole::kUser, changes).text;
   }
-  static std::string bearer(const std::string& key) { return fmt::format("Authorization: Bearer {}\r\n", key); }
   static Document body(int max_tokens) {
     return {{"prompt", {1, 2, 3, 4}}, {"max_tokens", max_tokens}, {"ignore_eos", true}};
   }
@@ -171,11 +169,8 @@ TEST_F(LimitsTest, AMonthOverIsInsufficientQuota) {
 }
 
 TEST_F(LimitsTest, RequestsAtOnce) {
-  engine::EngineConfig config = TestServer::default_engine();
-  config.context_length = 1 << 18;
-  config.kv_memory_bytes = std::size_t{512} << 20U;
   const std::string key = key_with({{"max_concurrent", 1}});
-  const TestServer server(options(), config);
+  const TestServer server(options(), TestServer::patient_engine());
   {
     SocketClient stream(server.port());
     Document request = body(200'000);

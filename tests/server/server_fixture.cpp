@@ -15,6 +15,13 @@ engine::EngineConfig TestServer::default_engine() {
   return config;
 }
 
+engine::EngineConfig TestServer::patient_engine() {
+  engine::EngineConfig config = default_engine();
+  config.context_length = 1 << 18;
+  config.kv_memory_bytes = std::size_t{512} << 20U;
+  return config;
+}
+
 TestServer::TestServer(ServerOptions options, engine::EngineConfig config)
     : bundle_(tools::open_model(files_.path()).value_or_throw()),
       backend_({.isa = backends::cpu::choose_isa_from_environment().value_or_throw(),

@@ -27,6 +27,8 @@ class TestServer {
   TestServer& operator=(const TestServer&) = delete;
 
   static engine::EngineConfig default_engine();
+  // Its answers can take many seconds.
+  static engine::EngineConfig patient_engine();
 
   int port() const { return port_; }
   Server& server() { return *server_; }

@@ -139,6 +139,10 @@ std::string post(std::string_view path, std::string_view body, std::string_view 
       body.size(), more_headers, body);
 }
 
+std::string bearer(std::string_view key) {
+  return fmt::format("Authorization: Bearer {}\r\n", key);
+}
+
 WireAnswer ask(int port, std::string_view request) {
   SocketClient client(port);
   client.send(request);

@@ -47,6 +47,8 @@ class SocketClient {
 
 std::string post(std::string_view path, std::string_view body, std::string_view more_headers = "");
 std::string get(std::string_view path, std::string_view more_headers = "");
+// The header that presents an API key.
+std::string bearer(std::string_view key);
 // One request on a connection of its own.
 WireAnswer ask(int port, std::string_view request);
 

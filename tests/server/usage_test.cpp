@@ -5,7 +5,6 @@
 #include <string>
 #include <thread>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,13 +30,6 @@ class UsageOfServer : public ::testing::Test {
     all.keys = &store_;
     return all;
   }
-  static engine::EngineConfig patient_engine() {
-    engine::EngineConfig config = TestServer::default_engine();
-    config.context_length = 1 << 18;
-    config.kv_memory_bytes = std::size_t{512} << 20U;
-    return config;
-  }
-  static std::string bearer(const std::string& key) { return fmt::format("Authorization: Bearer {}\r\n", key); }
   static Document body(int max_tokens, bool is_streamed) {
     return {{"prompt", {1, 2, 3, 4}}, {"max_tokens", max_tokens}, {"ignore_eos", true}, {"stream", is_streamed}};
   }
@@ -126,7 +118,7 @@ TEST_F(UsageOfServer, ACostIsThatOfThePriceTable) {
 }
 
 TEST_F(UsageOfServer, AClientThatGoesHasUsedWhatWasComputed) {
-  const TestServer server(options(), patient_engine());
+  const TestServer server(options(), TestServer::patient_engine());
   {
     SocketClient client(server.port());
     client.send(post("/v1/completions", body(200'000, true).dump()));
@@ -145,7 +137,7 @@ TEST_F(UsageOfServer, AClientThatGoesHasUsedWhatWasComputed) {
 }
 
 TEST_F(UsageOfServer, AClientThatGoesWhileItWaitsHasUsedNothing) {
-  engine::EngineConfig config = patient_engine();
+  engine::EngineConfig config = TestServer::patient_engine();
   config.max_sequences = 1;
   const TestServer server(options(), config);
   SocketClient first(server.port());
@@ -164,7 +156,7 @@ TEST_F(UsageOfServer, AClientThatGoesWhileItWaitsHasUsedNothing) {
 
 TEST_F(UsageOfServer, AKeyThatEndsHasUsedWhatWasComputed) {
   const store::NewKey key = store_.create("laptop", KeyRole::kUser);
-  const TestServer server(options(), patient_engine());
+  const TestServer server(options(), TestServer::patient_engine());
   SocketClient client(server.port());
   client.send(post("/v1/completions", body(200'000, true).dump(), bearer(key.text)));
   ASSERT_THAT(client.receive_some(), HasSubstr("200 OK"));
@@ -179,7 +171,7 @@ TEST_F(UsageOfServer, AnAnswerCutByTheEndOfTheServerIsNoted) {
   {
     ServerOptions hasty = options();
     hasty.grace = std::chrono::seconds(0);
-    TestServer server(hasty, patient_engine());
+    TestServer server(hasty, TestServer::patient_engine());
     SocketClient client(server.port());
     client.send(post("/v1/completions", body(200'000, true).dump()));
     for (std::string seen; seen.size() < 4096;)

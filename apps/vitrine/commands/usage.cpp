@@ -1,5 +1,4 @@
 #include <array>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,8 +19,6 @@ namespace {
 
 using store::UsageGroup;
 using store::UsageSum;
-
-constexpr std::chrono::seconds kPatience{5};
 
 std::optional<std::int64_t> parse_day(const char* flag, const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -77,7 +74,7 @@ class UsageCommand final : public Command {
   int run(Context& context) override {
     const auto folder = required_state_path();
     store::KeyStore keys(folder);
-    const store::UsageReport report(folder, kPatience);
+    const store::UsageReport report(folder, store::kPatience);
     store::UsageQuery query{.group = *store::parse_usage_group(by_),
                             .first_day = parse_day("--from", from_),
                             .last_day = parse_day("--to", to_)};

@@ -8,8 +8,7 @@ namespace vitrine::server {
 
 Accounting& accounting_of(Service& service) {
   if (service.accounting() != nullptr) return *service.accounting();
-  throw ApiException(
-      {.status = 503, .message = "this server was started without a place for keys", .code = "storage_unavailable"});
+  throw storage_unavailable("this server was started without a place for keys");
 }
 
 ApiException store_failure(const base::Error& error) {
@@ -19,9 +18,7 @@ ApiException store_failure(const base::Error& error) {
   if (error.kind == base::ErrorKind::kUsage)
     return ApiException({.status = 400, .message = error.message, .code = "invalid_value"});
   fmt::print(stderr, "vitrine: {}\n", error.message);
-  return ApiException({.status = 503,
-                       .message = "the server's files can't be read or written; its log says why",
-                       .code = "storage_unavailable"});
+  return storage_unavailable("the server's files can't be read or written; its log says why");
 }
 
 }  // namespace vitrine::server

@@ -7,6 +7,7 @@
 #include "base/unix_time.h"
 #include "kvcache/block_id.h"
 #include "server/endpoints/endpoints.h"
+#include "server/openai/answer_json.h"
 #include "trace/latency.h"
 
 namespace vitrine::server {
@@ -24,10 +25,6 @@ struct WatchedModel {
 
 double seconds_since(Clock::time_point when) {
   return std::chrono::duration<double>(Clock::now() - when).count();
-}
-
-Json number_or_null(const std::optional<double>& number) {
-  return number ? Json(*number) : Json();
 }
 
 Json model_json(const WatchedModel& watched) {
@@ -86,8 +83,8 @@ Json request_json(const LiveRequests::Item& item, const engine::SequenceStats* s
   json["completion_tokens"] = report.usage.completion_tokens;
   json["blocks"] = sequence != nullptr ? Json(sequence->num_blocks) : Json();
   json["elapsed_s"] = seconds_since(item.began);
-  json["ttft_s"] = number_or_null(latency.ttft_s);
-  json["itl_p50_s"] = number_or_null(latency.itl_p50_s);
+  json["ttft_s"] = seconds_or_null(latency.ttft_s);
+  json["itl_p50_s"] = seconds_or_null(latency.itl_p50_s);
   return json;
 }
 

@@ -30,10 +30,6 @@ Json score_json(const tokenizer::Tokenizer& tokenizer, TokenId id, float logprob
   return score;
 }
 
-Json seconds_or_null(const std::optional<double>& seconds) {
-  return seconds ? Json(*seconds) : Json();
-}
-
 std::size_t num_characters(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return !base::is_continuation(c); }));
 }
@@ -60,6 +56,10 @@ Json to_json(const Usage& usage) {
   json["total_tokens"] = usage.prompt_tokens + usage.completion_tokens;
   json["prompt_tokens_details"]["cached_tokens"] = usage.cached_tokens;
   return json;
+}
+
+Json seconds_or_null(const std::optional<double>& seconds) {
+  return seconds ? Json(*seconds) : Json();
 }
 
 Json timings_json(const GenerationReport& report, double prepare_s) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ AnswerHead make_answer_head(std::string_view id_prefix, std::string_view model);
 // {"id", "object", "created", "model"}.
 nlohmann::ordered_json to_json(const AnswerHead& head, std::string_view object);
 nlohmann::ordered_json to_json(const Usage& usage);
+nlohmann::ordered_json seconds_or_null(const std::optional<double>& seconds);
 // The `timings` of an answer that took `prepare_s` seconds for its template and tokens.
 nlohmann::ordered_json timings_json(const GenerationReport& report, double prepare_s);
 
