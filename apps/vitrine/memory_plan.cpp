@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "kvcache/kv_cache.h"
+#include "models/registry.h"
 #include "tools/hub/catalog.h"
 #include "tools/hub/files.h"
 
@@ -14,6 +15,12 @@ namespace vitrine::cli {
 namespace {
 
 using base::ErrorKind;
+
+tensor::DType parse_kv_type(const std::string& name) {
+  const tensor::DTypeInfo* info = tensor::find_dtype(name);
+  if (info == nullptr) throw base::Exception(ErrorKind::kUsage, "--kv-type " + name + ": use f16, bf16, f32 or q8_0");
+  return info->type;
+}
 
 // Program, libraries, tokenizer and what the allocator keeps.
 constexpr std::size_t kFixedBytes = std::size_t{40} << 20U;
@@ -121,6 +128,19 @@ std::size_t choose_context(const MemoryNeed& need, const models::ModelConfig& co
   const std::size_t largest = need.largest_context(available_bytes);
   if (flags.context_length != 0 || largest == 0) refuse(need, wanted, available_bytes);
   return largest;
+}
+
+MemoryPlan plan_memory(const tools::ModelBundle& bundle, const RuntimeFlags& flags, std::size_t available_bytes) {
+  const models::ModelConfig config = models::read_model_config(bundle.files).value_or_throw();
+  MemoryPlan plan;
+  plan.kv_type = parse_kv_type(flags.kv_type);
+  plan.need = memory_need(bundle, config, plan.kv_type, flags);
+  plan.model_context_length = config.context_length;
+  plan.context_length = choose_context(plan.need, config, flags, available_bytes);
+  plan.kv_bytes = plan.need.kv_limit > 0
+                      ? plan.need.kv_limit
+                      : shared_kv_bytes(plan.need, plan.context_length, flags.max_sequences, available_bytes);
+  return plan;
 }
 
 }  // namespace vitrine::cli

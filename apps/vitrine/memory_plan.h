@@ -36,4 +36,17 @@ MemoryNeed memory_need(const tools::ModelBundle& bundle, const models::ModelConf
 std::size_t choose_context(const MemoryNeed& need, const models::ModelConfig& config, const RuntimeFlags& flags,
                            std::size_t available_bytes);
 
+// What a model takes at most as it is going to run.
+struct MemoryPlan {
+  MemoryNeed need;
+  tensor::DType kv_type = tensor::DType::kF16;
+  std::size_t context_length = 0;  // tokens of one sequence
+  std::size_t model_context_length = 0;
+  std::size_t kv_bytes = 0;  // of the cache that all sequences share
+
+  std::size_t total() const { return need.weights + need.buffers + kv_bytes; }
+};
+// Throws base::Exception as choose_context does, and kUsage for a flag that is no size or type.
+MemoryPlan plan_memory(const tools::ModelBundle& bundle, const RuntimeFlags& flags, std::size_t available_bytes);
+
 }  // namespace vitrine::cli

@@ -1,7 +1,10 @@
 #include "vitrine/parser.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstdlib>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -9,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/suggest.h"
+#include "store/settings_file.h"
 
 namespace vitrine::cli {
 namespace {
@@ -100,6 +104,94 @@ base::Error explain_parse_error(const CLI::App& app, const CLI::ParseError& erro
   return base::usage_error(fmt::format("{}: {}; see {} --help", command.get_name(), reason, full_name(command)));
 }
 
+// A value that does not come from the command line, as a word for it.
+struct Setting {
+  std::string flag;    // "--port"
+  std::string origin;  // the file, or the name of the variable
+  std::string word;    // "--port=8080"
+};
+
+std::string long_name(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "" : option.get_lnames().front();
+}
+
+std::string variable_name(const std::string& prefix, std::string flag) {
+  std::ranges::transform(flag, flag.begin(), [](unsigned char c) { return c == '-' ? '_' : std::toupper(c); });
+  return prefix + "_" + flag;
+}
+
+// Those options of a command that have a long name, but for the ones about the command line itself.
+std::vector<const CLI::Option*> settable_options(const CLI::App& command) {
+  std::vector<const CLI::Option*> settable;
+  for (const CLI::Option* option : command.get_options()) {
+    const bool is_meta = option == command.get_config_ptr() || option == command.get_help_ptr();
+    if (!is_meta && !option->get_lnames().empty()) settable.push_back(option);
+  }
+  return settable;
+}
+
+class SettingsReader {
+ public:
+  explicit SettingsReader(const CLI::App& command) : command_(command), config_(command.get_config_ptr()) {}
+
+  // Of the options that the command line leaves out.
+  std::vector<Setting> read() {
+    if (config_ == nullptr) return {};
+    const std::string variable = config_->get_envname();  // the library has looked at it
+    const std::string prefix = variable.substr(0, variable.rfind('_'));
+    if (config_->count() > 0) file_ = config_->as<std::string>();
+    if (!file_.empty()) values_ = store::read_settings(file_);
+    check_names();
+    for (const CLI::Option* option : settable_options(command_)) {
+      if (option->count() == 0) read_option(*option, prefix);
+    }
+    return std::move(settings_);
+  }
+
+ private:
+  void check_names() const {
+    for (const auto& [name, values] : values_) {
+      const auto is_named = [&](const CLI::Option* option) { return option->check_lname(name); };
+      if (std::ranges::any_of(settable_options(command_), is_named)) continue;
+      const auto near = base::nearest("--" + name, flag_names(command_));
+      const std::string fix = near ? fmt::format("; did you mean {}?", near->substr(near->rfind("--") + 2)) : "";
+      throw base::Exception(base::ErrorKind::kConfig, fmt::format("{}: {}: no such setting{}", file_, name, fix));
+    }
+  }
+
+  void read_option(const CLI::Option& option, const std::string& prefix) {
+    const std::string flag = long_name(option);
+    const std::string variable = variable_name(prefix, flag);
+    if (const char* value = std::getenv(variable.c_str())) {
+      add(flag, variable, value);
+      return;
+    }
+    for (const auto& [name, values] : values_) {
+      if (!option.check_lname(name)) continue;
+      for (const std::string& value : values)
+        add(flag, file_, value);
+    }
+  }
+
+  void add(const std::string& flag, const std::string& origin, const std::string& value) {
+    settings_.push_back({"--" + flag, origin, fmt::format("--{}={}", flag, value)});
+  }
+
+  const CLI::App& command_;
+  const CLI::Option* config_;  // null: the command takes its values from the command line alone
+  std::string file_;
+  std::map<std::string, std::vector<std::string>> values_;  // of the file
+  std::vector<Setting> settings_;
+};
+
+// What a word that came from a setting is refused for, with the setting's origin.
+base::Exception refuse_settings(const std::vector<Setting>& settings, const std::string& reason) {
+  const auto is_meant = [&](const Setting& setting) { return reason.find(setting.flag) != std::string::npos; };
+  const auto found = std::ranges::find_if(settings, is_meant);
+  const std::string& origin = found != settings.end() ? found->origin : settings.front().origin;
+  return {base::ErrorKind::kConfig, fmt::format("{}: {}", origin, reason)};
+}
+
 CommandInfo describe_command(const CLI::App& app) {
   CommandInfo info{app.get_name(), app.get_description(), {}, {}};
   for (const CLI::Option* option : app.get_options())
@@ -184,6 +276,11 @@ Flag Parser::add_function(const std::string& names, const std::function<void(con
                           const std::string& help) const {
   return Flag(*app_->add_option_function<std::string>(names, take, help));
 }
+Flag Parser::add_settings_file(const std::string& name, const std::string& prefix, const std::string& help) const {
+  CLI::Option* option = app_->set_config(name, "", help);
+  option->envname(prefix + "_CONFIG");
+  return Flag(*option);
+}
 Flag Parser::find(const std::string& name) const {
   return Flag(*app_->get_option(name));
 }
@@ -218,17 +315,35 @@ Parser RootParser::add_command(const std::string& name, const std::string& help,
   return Parser(*command);
 }
 
-std::optional<std::string> RootParser::parse(std::vector<std::string> words) {
+// False where they asked for help or the version.
+bool RootParser::parse_words(std::vector<std::string> words) {
   std::reverse(words.begin(), words.end());  // the library takes them from the back
   try {
     app_->parse(std::move(words));
   } catch (const CLI::Success& success) {  // --help, --version
     app_->exit(success);
-    return std::nullopt;
+    return false;
   } catch (const CLI::ParseError& error) {
     throw base::Exception(explain_parse_error(*app_, error));
   }
-  return app_->get_subcommands().front()->get_name();
+  return true;
+}
+
+std::optional<std::string> RootParser::parse(std::vector<std::string> words) {
+  if (!parse_words(words)) return std::nullopt;
+  const CLI::App& command = *app_->get_subcommands().front();
+  std::string name = command.get_name();
+  const std::vector<Setting> settings = SettingsReader(command).read();
+  if (settings.empty()) return name;
+  auto place = std::ranges::find(words, name) + 1;
+  for (const Setting& setting : settings)
+    place = words.insert(place, setting.word) + 1;
+  try {
+    parse_words(std::move(words));
+  } catch (const base::Exception& exception) {
+    throw refuse_settings(settings, exception.what());
+  }
+  return name;
 }
 
 CommandInfo RootParser::describe() const {

@@ -68,6 +68,9 @@ class Parser {
   Flag add_function(const std::string& names, const std::function<void(const std::string&)>& take,
                     const std::string& help) const;
   Flag find(const std::string& name) const;
+  // Flags of this command that the command line leaves out may be set by the environment (PREFIX_PORT for --port), and
+  // those that it leaves out too by the TOML file that the flag `name` names.
+  Flag add_settings_file(const std::string& name, const std::string& prefix, const std::string& help) const;
 
   // A command below this one, which must then be given one. The common flags are those of the command above.
   Parser add_command(const std::string& name, const std::string& help) const;
@@ -91,12 +94,15 @@ class RootParser {
                      const std::string& footer);
 
   // The name of the command that `words` (without the program's name) choose; nothing where they asked for help or the
-  // version, which is printed then. Throws base::Exception (kUsage) with the nearest right word.
+  // version, which is printed then. Throws base::Exception: kUsage with the nearest right word, kConfig for a value
+  // from elsewhere.
   std::optional<std::string> parse(std::vector<std::string> words);
 
   CommandInfo describe() const;
 
  private:
+  bool parse_words(std::vector<std::string> words);
+
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -1,5 +1,7 @@
 #include "vitrine/runtime.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -19,12 +21,6 @@ using backends::cpu::PathTable;
 using base::ErrorKind;
 using trace::ScopedSpan;
 using trace::Stage;
-
-tensor::DType parse_kv_type(const std::string& name) {
-  const tensor::DTypeInfo* info = tensor::find_dtype(name);
-  if (info == nullptr) throw base::Exception(ErrorKind::kUsage, "--kv-type " + name + ": use f16, bf16, f32 or q8_0");
-  return info->type;
-}
 
 PathTable paths_for(const RuntimeFlags& flags, backends::cpu::Isa isa) {
   return flags.reference ? PathTable::reference() : PathTable::for_isa(isa);
@@ -71,7 +67,10 @@ Runtime::Runtime(const std::string& path, const RuntimeFlags& flags, trace::Time
 
 void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span) {
   const tools::Machine machine = tools::read_machine();
-  engine::EngineConfig config = plan_engine(flags, machine.available_memory_bytes);
+  const std::size_t allowed_bytes =
+      flags.memory_bytes != 0 ? flags.memory_bytes : std::numeric_limits<std::size_t>::max();
+  engine::EngineConfig config =
+      plan_engine(flags, std::min<std::size_t>(machine.available_memory_bytes, allowed_bytes));
   {
     ScopedSpan weights(timeline, Stage::kLoad, span, "load_weights");
     backend_ = make_backend(flags, bundle_.weights(), machine);
@@ -88,9 +87,11 @@ void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::
 }
 
 engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t available_bytes) {
-  const models::ModelConfig model = models::read_model_config(bundle_.files).value_or_throw();
+  const MemoryPlan plan = plan_memory(bundle_, flags, available_bytes);
   engine::EngineConfig config;
-  config.kv_type = parse_kv_type(flags.kv_type);
+  config.kv_type = plan.kv_type;
+  config.context_length = plan.context_length;
+  config.kv_memory_bytes = plan.kv_bytes;
   config.max_sequences = flags.max_sequences;
   config.max_chunk_tokens = flags.max_chunk_tokens;
   config.prefix_cache = !flags.no_prefix_cache;
@@ -99,16 +100,9 @@ engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t
   config.static_batches = flags.static_batches;
   config.kv_cache = !flags.no_kv_cache;
   config.target_gap_s = 1e-3 * static_cast<double>(flags.target_gap_ms);
-  const MemoryNeed need = memory_need(bundle_, model, config.kv_type, flags);
-  config.context_length = choose_context(need, model, flags, available_bytes);
-  if (!flags.kv_memory.empty()) {
-    config.kv_memory_bytes = parse_bytes(flags.kv_memory, "--kv-memory").value_or_throw();
-  } else {
-    config.kv_memory_bytes = shared_kv_bytes(need, config.context_length, flags.max_sequences, available_bytes);
-  }
-  if (flags.context_length == 0 && config.context_length < model.context_length) {
+  if (flags.context_length == 0 && plan.context_length < plan.model_context_length) {
     warnings_.push_back(fmt::format("context: memory holds {} tokens of the model's {}; --kv-type q8_0 holds more",
-                                    config.context_length, model.context_length));
+                                    plan.context_length, plan.model_context_length));
   }
   return config;
 }

@@ -1,6 +1,7 @@
 #include "engine/engine_thread.h"
 
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace vitrine::engine {
@@ -11,9 +12,10 @@ constexpr std::chrono::milliseconds kSnapshotInterval{50};  // a walk over all b
 
 }  // namespace
 
-EngineThread::EngineThread(Engine& engine, std::function<void(const std::string& what)> on_fault)
+EngineThread::EngineThread(Engine& engine, std::function<void(const std::string& what)> on_fault, StepTurns* turns)
     : engine_(engine),
       on_fault_(std::move(on_fault)),
+      turns_(turns),
       stats_(engine.stats()),
       watched_{engine.snapshot(), std::chrono::steady_clock::now()},
       thread_([this](const std::stop_token& stop) {
@@ -26,9 +28,15 @@ EngineThread::EngineThread(Engine& engine, std::function<void(const std::string&
 
 void EngineThread::run(const std::stop_token& stop) {
   while (!stop.stop_requested() && engine_.wait_for_work(stop)) {
-    engine_.step();
+    step();
     publish();
   }
+}
+
+void EngineThread::step() {
+  std::optional<StepTurns::Turn> turn;
+  if (turns_ != nullptr) turn.emplace(*turns_);
+  engine_.step();
 }
 
 void EngineThread::publish() {

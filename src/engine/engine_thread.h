@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/engine.h"
+#include "engine/step_turns.h"
 
 namespace vitrine::engine {
 
@@ -15,8 +16,8 @@ namespace vitrine::engine {
 class EngineThread {
  public:
   // `on_fault` is called once, on the engine thread, if a step throws: no request can go on after that, and none gets
-  // another event. The engine must outlive this.
-  EngineThread(Engine& engine, std::function<void(const std::string& what)> on_fault);
+  // another event. `turns`: of the engines on the same cores; null: it has them for itself. Both must outlive this.
+  EngineThread(Engine& engine, std::function<void(const std::string& what)> on_fault, StepTurns* turns = nullptr);
   // Waits for the end of the step that runs. What has not ended by then gets no event any more.
   ~EngineThread() = default;
 
@@ -35,10 +36,12 @@ class EngineThread {
 
  private:
   void run(const std::stop_token& stop);
+  void step();
   void publish();
 
   Engine& engine_;
   std::function<void(const std::string& what)> on_fault_;
+  StepTurns* turns_;
   mutable std::mutex stats_mutex_;
   EngineStats stats_;
   WatchedSnapshot watched_;

@@ -54,8 +54,9 @@ class Generation::Inbox {
   bool is_closed_ = false;
 };
 
-Generation::Generation(asio::any_io_executor executor, const ServedModel& model, const std::vector<std::string>& stops)
-    : model_(model), stops_(stops), inbox_(std::make_shared<Inbox>(std::move(executor))) {}
+Generation::Generation(asio::any_io_executor executor, const ServedModel& model, const std::vector<std::string>& stops,
+                       RequestTrace& trace)
+    : model_(model), stops_(stops), trace_(trace), inbox_(std::make_shared<Inbox>(std::move(executor))) {}
 
 Generation::~Generation() {
   inbox_->close();
@@ -72,11 +73,23 @@ void Generation::add(engine::Request request, bool is_same_prompt) {
   const std::size_t index = choices_.size();
   if (!is_same_prompt) report_.usage.prompt_tokens += request.prompt.size();
   choices_.push_back({.text = chat::AnswerText(model_.tokenizer, *std::move(stops)), .counts_prompt = !is_same_prompt});
-  const auto id =
-      engine.submit(std::move(request), [inbox = inbox_, index](const TokenEvent& event) { inbox->put(index, event); });
+  const auto id = index == 0 ? submit_first(std::move(request))
+                             : engine.submit(std::move(request), [inbox = inbox_, index](const TokenEvent& event) {
+                                 inbox->put(index, event);
+                               });
   if (!id) throw ApiException({.message = id.error().message});
   choices_.back().id = *id;
   ++num_running_;
+}
+
+// The engine traces the first choice alone.
+base::Result<engine::RequestId> Generation::submit_first(engine::Request request) {
+  const auto& side = trace_.engine_side();
+  const auto take = [inbox = inbox_, side](const TokenEvent& event) {
+    if (event.finish_reason) side->has_ended = true;
+    inbox->put(0, event);
+  };
+  return model_.engine->engine().submit(std::move(request), take, &side->timeline);
 }
 
 void Generation::abort() {
@@ -94,13 +107,25 @@ Awaitable<std::vector<ChoiceDelta>> Generation::wait(std::chrono::milliseconds p
 
 std::vector<ChoiceDelta> Generation::take() {
   std::vector<ChoiceDelta> news;
-  for (const Inbox::Item& item : inbox_->take()) {
+  const std::vector<Inbox::Item> items = inbox_->take();
+  if (items.empty()) return news;
+  note_delivery(items.front().came);
+  const trace::ScopedSpan span(trace_.timeline(), trace::Stage::kDetokenize);
+  for (const Inbox::Item& item : items) {
     if (choices_[item.choice].has_ended) continue;  // by a stop string; what the engine still made is not asked for
     report_.total_s = std::chrono::duration<double>(item.came - began_).count();
     if (item.choice == 0 && item.event.token) report_.token_times_s.push_back(report_.total_s);
     take_event(item.choice, item.event, news);
   }
   return news;
+}
+
+// The way from the engine's thread to this one.
+void Generation::note_delivery(Clock::time_point came) {
+  trace::Timeline& timeline = trace_.timeline();
+  const std::int64_t now_ns = timeline.now_ns();
+  const auto waited = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - came).count();
+  timeline.record(trace::Stage::kOther, {now_ns - waited, now_ns}, {}, "delivery");
 }
 
 void Generation::take_event(std::size_t index, const TokenEvent& event, std::vector<ChoiceDelta>& news) {

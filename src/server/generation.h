@@ -14,6 +14,7 @@
 #include "chat/answer_text.h"
 #include "engine/request.h"
 #include "server/awaitable.h"
+#include "server/request_trace.h"
 #include "server/served_model.h"
 
 namespace vitrine::server {
@@ -55,8 +56,9 @@ struct GenerationReport {
 // on the thread of the sockets. When this dies early the engine drops its sequences within one step.
 class Generation {
  public:
-  // The model must outlive this.
-  Generation(asio::any_io_executor executor, const ServedModel& model, const std::vector<std::string>& stops);
+  // The model and the trace must outlive this.
+  Generation(asio::any_io_executor executor, const ServedModel& model, const std::vector<std::string>& stops,
+             RequestTrace& trace);
   ~Generation();
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
@@ -89,12 +91,15 @@ class Generation {
     std::vector<TokenScore> held_scores = {};  // of tokens whose text is still held back
   };
 
+  base::Result<engine::RequestId> submit_first(engine::Request request);
   std::vector<ChoiceDelta> take();
+  void note_delivery(std::chrono::steady_clock::time_point came);
   void take_event(std::size_t index, const engine::TokenEvent& event, std::vector<ChoiceDelta>& news);
   void count(Choice& choice, const engine::TokenEvent& event);
 
   const ServedModel& model_;
   std::vector<std::string> stops_;
+  RequestTrace& trace_;
   std::vector<Choice> choices_;
   std::size_t num_running_ = 0;
   GenerationReport report_;

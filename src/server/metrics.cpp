@@ -1,5 +1,6 @@
 #include "server/metrics.h"
 
+#include <map>
 #include <utility>
 
 #include <prometheus/counter.h>
@@ -72,9 +73,9 @@ class Metrics::State {
     observe_times(labels, report);
   }
 
-  std::string text(const std::vector<ServedModel>& models) {
-    for (const ServedModel& model : models)
-      take_stats({{"model_name", model.name}}, model.engine->stats());
+  std::string text(const ModelPool& models) {
+    for (const ModelSlot& slot : models.slots())
+      take_slot(slot);
     return prometheus::TextSerializer().Serialize(registry_.Collect());
   }
 
@@ -92,6 +93,16 @@ class Metrics::State {
     if (times.size() > 1) tpot_.observe(labels, (times.back() - times.front()) / as_double(times.size() - 1));
   }
 
+  void take_slot(const ModelSlot& slot) {
+    const Labels labels{{"model_name", slot.offer().name}};
+    const LoadedModel* loaded = slot.loaded();
+    model_loaded_.Add(labels).Set(loaded != nullptr ? 1 : 0);
+    model_bytes_.Add(labels).Set(loaded != nullptr ? as_double(loaded->memory_bytes()) : 0);
+    prometheus::Counter& loads = model_loads_.Add(labels);
+    loads.Increment(as_double(slot.num_loads()) - loads.Value());
+    take_stats(labels, loaded != nullptr ? loaded->served().engine->stats() : engine::EngineStats{.num_blocks = 1});
+  }
+
   void take_stats(const Labels& labels, const engine::EngineStats& stats) {
     running_.Add(labels).Set(as_double(stats.num_running));
     waiting_.Add(labels).Set(as_double(stats.num_waiting));
@@ -100,9 +111,10 @@ class Metrics::State {
     advance(preemptions_.Add(labels), stats.num_preemptions);
     advance(steps_.Add(labels), stats.num_steps);
   }
-  // The engine counts by itself.
-  static void advance(prometheus::Counter& counter, std::size_t now) {
-    counter.Increment(as_double(now) - counter.Value());
+  // The engine counts by itself, and from 0 again when its model was loaded again.
+  void advance(prometheus::Counter& counter, std::size_t now) {
+    const std::size_t before = std::exchange(engine_counts_[&counter], now);
+    counter.Increment(as_double(now >= before ? now - before : now));
   }
 
   Counters& counters(const char* name, const char* help) {
@@ -113,6 +125,7 @@ class Metrics::State {
   }
 
   prometheus::Registry registry_;
+  std::map<const prometheus::Counter*, std::size_t> engine_counts_;  // as the engines had them last
   Counters& responses_ = counters("vitrine_http_responses_total", "Answers by path and status");
   Counters& prompt_tokens_ = counters("vllm:prompt_tokens_total", "Tokens of prompts");
   Counters& generation_tokens_ = counters("vllm:generation_tokens_total", "Tokens generated");
@@ -122,6 +135,9 @@ class Metrics::State {
   Counters& finished_ = counters("vllm:request_success_total", "Answers by the reason of their end");
   Counters& preemptions_ = counters("vllm:num_preemptions_total", "Answers interrupted because KV blocks ran out");
   Counters& steps_ = counters("vitrine_engine_steps_total", "Forward passes");
+  Counters& model_loads_ = counters("vitrine_model_loads_total", "How often the model was loaded");
+  Gauges& model_loaded_ = gauges("vitrine_model_loaded", "1 while the model is loaded");
+  Gauges& model_bytes_ = gauges("vitrine_model_memory_bytes", "Weights, KV cache and buffers that the model holds");
   Gauges& running_ = gauges("vllm:num_requests_running", "Sequences that run");
   Gauges& waiting_ = gauges("vllm:num_requests_waiting", "Sequences that wait");
   Gauges& kv_usage_ = gauges("vllm:kv_cache_usage_perc", "Share of KV blocks in use, 1 for all");
@@ -152,7 +168,7 @@ void Metrics::observe(const std::string& model, const GenerationReport& report) 
   state_->observe(model, report);
 }
 
-std::string Metrics::text(const std::vector<ServedModel>& models) {
+std::string Metrics::text(const ModelPool& models) {
   return state_->text(models);
 }
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "server/generation.h"
-#include "server/served_model.h"
+#include "server/model_pool.h"
 
 namespace vitrine::server {
 
 // What the server counts, in the text format of Prometheus. Names are those of vLLM's dashboards where the meaning is
-// the same, with "vllm:" in front; the rest begins with "vitrine_". Any thread.
+// the same, with "vllm:" in front; the rest begins with "vitrine_". Used on the thread of the sockets.
 class Metrics {
  public:
   Metrics();
@@ -23,8 +23,8 @@ class Metrics {
   void count_response(std::string_view path, unsigned status);
   // A request whose choices have all ended.
   void observe(const std::string& model, const GenerationReport& report);
-  // With what the engines hold now.
-  std::string text(const std::vector<ServedModel>& models);
+  // With what the models hold now.
+  std::string text(const ModelPool& models);
 
  private:
   class State;

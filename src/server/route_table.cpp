@@ -18,6 +18,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"GET", "/metrics", Scope::kAdmin, answer_metrics},
     {"GET", "/v1/admin/live", Scope::kAdmin, answer_live},
     {"GET", "/v1/models", Scope::kUser, answer_models},
+    {"GET", "/v1/requests/{id}/trace", Scope::kUser, answer_request_trace},
     {"POST", "/v1/chat/completions", Scope::kUser, answer_chat_completion, true},
     {"POST", "/v1/completions", Scope::kUser, answer_text_completion, true},
     {"POST", "/v1/embeddings", Scope::kUser, answer_embeddings, true},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,19 +12,22 @@
 
 namespace vitrine::server {
 
-// A model that is ready to answer, as the server sees it. What it points to belongs to the program and outlives the
-// server.
+// A model that is ready to answer, as the server sees it. What it points to lives as long as its LoadedModel.
 struct ServedModel {
   std::string name;                                   // by which clients ask for it
-  std::vector<std::string> aliases;                   // further names
-  std::int64_t created = 0;                           // seconds since 1970
   const tokenizer::Tokenizer* tokenizer = nullptr;    // null: the model brings none, and only token ids are understood
   const chat::ChatTemplate* chat_template = nullptr;  // null: no chat completions
   nlohmann::ordered_json special_tokens;              // as the template sees them
   engine::EngineThread* engine = nullptr;
   std::vector<TokenId> end_tokens;
+};
 
-  bool is_called(std::string_view wanted) const;
+// A loaded model; its memory is free again when this dies.
+class LoadedModel {
+ public:
+  virtual ~LoadedModel() = default;
+  virtual const ServedModel& served() const = 0;
+  virtual std::size_t memory_bytes() const = 0;  // that it holds now; any thread
 };
 
 }  // namespace vitrine::server

@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kKeyInterval{500};  // how long the answer to a dead key may go on
 constexpr std::chrono::seconds kUseInterval{60};
+constexpr std::chrono::milliseconds kModelInterval{500};  // between looks for models that nobody uses
 
 bool is_exposed(const ServerOptions& options) {
   const bool is_loopback = options.host == "localhost" || options.host == "::1" || options.host.starts_with("127.");
@@ -57,21 +58,22 @@ void raise_descriptor_limit() {
 
 class Server::State {
  public:
-  State(ServerOptions options, std::vector<ServedModel> models)
+  State(ServerOptions options, std::vector<ModelOffer> models)
       : options_(std::move(options)),
         access_(open_access(options_)),
         service_(std::move(models),
                  {.strict = options_.strict,
                   .allowed_hosts = options_.allowed_hosts,
                   .is_exposed = is_exposed(options_),
-                  .max_waiting = options_.max_waiting},
+                  .models = options_.models},
                  open_accounting(options_)),
         router_(service_, access_),
         listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path}, options_.limits,
                   router_),
         signals_(context_, SIGINT, SIGTERM),
         clock_(context_),
-        key_clock_(context_) {}
+        key_clock_(context_),
+        model_clock_(context_) {}
 
   std::string url() const { return listener_.url(); }
   std::size_t num_keys() const { return access_.num_live_keys(); }
@@ -81,6 +83,7 @@ class Server::State {
     listener_.start();
     await_signal();
     if (options_.keys != nullptr) watch_keys();
+    if (options_.models.keep_alive) watch_models();
     context_.run();
     service_.join_workers();  // they may hold what the coroutines own
     if (options_.keys != nullptr) record_uses(*options_.keys, access_.take_uses());
@@ -127,6 +130,14 @@ class Server::State {
     });
   }
 
+  void watch_models() {
+    service_.models().unload_idle(context_.get_executor());
+    model_clock_.expires_after(kModelInterval);
+    model_clock_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) watch_models();
+    });
+  }
+
   static void record_uses(store::KeyStore& keys, const std::map<std::string, std::int64_t>& uses_s) {
     try {
       if (!uses_s.empty()) keys.record_uses(uses_s);
@@ -153,14 +164,19 @@ class Server::State {
   asio::signal_set signals_;
   asio::steady_timer clock_;
   asio::steady_timer key_clock_;
+  asio::steady_timer model_clock_;
   std::chrono::steady_clock::time_point uses_recorded_ = std::chrono::steady_clock::now();
   bool is_stopping_ = false;
   std::chrono::steady_clock::time_point deadline_;
 };
 
-Server::Server(ServerOptions options, std::vector<ServedModel> models)
+Server::Server(ServerOptions options, std::vector<ModelOffer> models)
     : state_(std::make_unique<State>(std::move(options), std::move(models))) {}
 Server::~Server() = default;
+
+void Server::check(const ServerOptions& options) {
+  open_access(options);
+}
 
 std::string Server::url() const {
   return state_->url();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/http/limits.h"
-#include "server/served_model.h"
+#include "server/model_pool.h"
 #include "store/key_store.h"
 #include "store/prices.h"
 
@@ -19,22 +19,24 @@ struct ServerOptions {
   std::string unix_path;                   // not empty: a Unix domain socket in place of host and port
   bool strict = false;                     // fields that no endpoint knows are refused
   std::vector<std::string> allowed_hosts;  // names in the Host header beside the loopback's
-  std::size_t max_waiting = 1024;          // answers of a model that wait for their turn; more are refused
-  store::KeyStore* keys = nullptr;         // outlives the server; null: nobody has a key, and no usage is noted
-  store::PriceTable prices = {};           // what answers cost, for the usage ledger
+  ModelPool::Options models = {};
+  store::KeyStore* keys = nullptr;  // outlives the server; null: nobody has a key, and no usage is noted
+  store::PriceTable prices = {};    // what answers cost, for the usage ledger
   HttpLimits limits = {};
   std::chrono::seconds grace{30};  // what answers on their way may still take after a signal to stop
 };
 
-// The HTTP server over models that are ready. Everything but their engines runs on the thread that calls run().
+// The HTTP server. Everything but the engines and the loading of models runs on the thread that calls run().
 class Server {
  public:
-  // Binds at once. Throws base::Exception (kUnavailable, kNoPermission, kUsage, kConfig). The models' parts must
-  // outlive it.
-  Server(ServerOptions options, std::vector<ServedModel> models);
+  // Binds at once. Throws base::Exception (kUnavailable, kNoPermission, kUsage, kConfig).
+  Server(ServerOptions options, std::vector<ModelOffer> models);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
+
+  // Throws as the constructor would for options that contradict each other; binds nothing.
+  static void check(const ServerOptions& options);
 
   std::string url() const;
   // Keys that were live at the start. Without any, whoever reaches the server may use it.

@@ -11,51 +11,43 @@
 
 namespace vitrine::server {
 
-bool ServedModel::is_called(std::string_view wanted) const {
-  return wanted == name || std::ranges::find(aliases, wanted) != aliases.end();
-}
-
-Service::Service(std::vector<ServedModel> models, Options options, std::unique_ptr<Accounting> accounting)
-    : models_(std::move(models)), options_(std::move(options)), accounting_(std::move(accounting)) {
-  for (const ServedModel& model : models_) {
-    const std::size_t max_running = model.engine->engine().config().max_sequences;
-    queues_.emplace_back(model.name, AnswerQueue::Limits{max_running, options_.max_waiting});
-  }
-}
+Service::Service(std::vector<ModelOffer> models, Options options, std::unique_ptr<Accounting> accounting)
+    : options_(std::move(options)), models_(std::move(models), options_.models), accounting_(std::move(accounting)) {}
 
 void Service::join_workers() {
   workers_.stop();
   workers_.join();
+  models_.join();
 }
 
-const ServedModel& Service::find_model(const Exchange& exchange, const std::string& name) const {
+ModelSlot& Service::find_model(const Exchange& exchange, const std::string& name) {
   const auto allowed = models_for(exchange);
-  const auto is_called = [&](const ServedModel& model) { return name.empty() || model.is_called(name); };
-  if (name.empty() && models_.size() > 1)
+  const auto is_called = [&](const ModelSlot& model) { return name.empty() || model.offer().is_called(name); };
+  if (name.empty() && models_.slots().size() > 1)
     throw bad_field("model", "give the name of one of the models at /v1/models", "missing_field");
-  const auto found = std::ranges::find_if(allowed, [&](const ServedModel* model) { return is_called(*model); });
+  const auto found = std::ranges::find_if(allowed, [&](const ModelSlot* model) { return is_called(*model); });
   if (found != allowed.end()) return **found;
-  if (std::ranges::any_of(models_, is_called)) {
+  if (std::ranges::any_of(models_.slots(), is_called)) {
     throw ApiException({.status = 403,
                         .message = "model: this API key is not for it; /v1/models lists those that it may use",
                         .param = "model",
                         .code = "model_not_allowed"});
   }
   std::vector<std::string> names;
-  for (const ServedModel* model : allowed)
-    names.push_back(model->name);
+  for (const ModelSlot* model : allowed)
+    names.push_back(model->offer().name);
   throw ApiException({.status = 404,
                       .message = fmt::format("model: not served here; there is {}", fmt::join(names, ", ")),
                       .param = "model",
                       .code = "model_not_found"});
 }
 
-std::vector<const ServedModel*> Service::models_for(const Exchange& exchange) const {
+std::vector<ModelSlot*> Service::models_for(const Exchange& exchange) {
   const std::vector<std::string> any;
   const auto& names = exchange.grant() ? exchange.grant()->limits.models : any;
-  std::vector<const ServedModel*> allowed;
-  for (const ServedModel& model : models_) {
-    const auto is_called = [&](const std::string& name) { return model.is_called(name); };
+  std::vector<ModelSlot*> allowed;
+  for (ModelSlot& model : models_.slots()) {
+    const auto is_called = [&](const std::string& name) { return model.offer().is_called(name); };
     if (names.empty() || std::ranges::any_of(names, is_called)) allowed.push_back(&model);
   }
   return allowed;

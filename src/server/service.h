@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,11 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "server/accounting.h"
-#include "server/answer_queue.h"
 #include "server/http/exchange.h"
 #include "server/live_requests.h"
 #include "server/metrics.h"
-#include "server/served_model.h"
+#include "server/model_pool.h"
+#include "server/request_trace.h"
 
 namespace vitrine::server {
 
@@ -26,30 +24,29 @@ class Service {
     bool strict = false;                     // unknown fields are refused, not warned of
     std::vector<std::string> allowed_hosts;  // further names in the Host header, beside those of the loopback
     bool is_exposed = false;                 // to other machines, which may call it by its address
-    std::size_t max_waiting = 1024;          // answers of a model that wait for their turn
+    ModelPool::Options models = {};
   };
   // `accounting` is null where the server has no place for state: then there are no keys, and nothing is noted.
-  Service(std::vector<ServedModel> models, Options options, std::unique_ptr<Accounting> accounting);
+  Service(std::vector<ModelOffer> models, Options options, std::unique_ptr<Accounting> accounting);
 
-  const std::vector<ServedModel>& models() const { return models_; }
+  ModelPool& models() { return models_; }
   const Options& options() const { return options_; }
   // For templates, tokenizers and all else that would make other clients wait.
   asio::thread_pool& workers() { return workers_; }
-  // Waits for what the workers do now; the rest is dropped.
+  // Waits for what the workers do now, and for a model that is being loaded; the rest is dropped.
   void join_workers();
 
   Metrics& metrics() { return metrics_; }
   Accounting* accounting() { return accounting_.get(); }
   LiveRequests& live() { return live_; }
-  AnswerQueue& queue_of(const ServedModel& model) {
-    return queues_.at(static_cast<std::size_t>(&model - models_.data()));
-  }
+  TraceStore& traces() { return traces_; }
+  const TraceStore& traces() const { return traces_; }
 
   // Throws ApiException: 404 with the names there are, 403 where the key of the exchange is not for that model. An
   // empty name means the one model, where there is but one.
-  const ServedModel& find_model(const Exchange& exchange, const std::string& name) const;
+  ModelSlot& find_model(const Exchange& exchange, const std::string& name);
   // Those that the key of the exchange may use.
-  std::vector<const ServedModel*> models_for(const Exchange& exchange) const;
+  std::vector<ModelSlot*> models_for(const Exchange& exchange);
   // Names of fields that nobody read: a warning each, or under `strict` an ApiException (400).
   std::vector<std::string> warn_of(const std::vector<std::string>& unread_fields) const;
   // Set when a step of an engine threw; nothing is answered any more.
@@ -57,12 +54,12 @@ class Service {
   void set_faulty() { is_faulty_ = true; }
 
  private:
-  std::vector<ServedModel> models_;
   Options options_;
+  ModelPool models_;
   bool is_faulty_ = false;
   Metrics metrics_;
   LiveRequests live_;
-  std::deque<AnswerQueue> queues_;  // of each model
+  TraceStore traces_;
   std::unique_ptr<Accounting> accounting_;
   asio::thread_pool workers_{1};
 };

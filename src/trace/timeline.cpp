@@ -79,6 +79,22 @@ SpanId Timeline::record(Stage stage, Interval time, SpanId parent, std::string_v
   return {};
 }
 
+void Timeline::add(const Timeline& other) {
+  const std::int64_t offset_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(other.start_ - start_).count();
+  std::vector<SpanId> ids;
+  for (const Span& span : other.spans_) {
+    const std::int64_t end_ns = span.time.end_ns == Span::kOpen ? other.wall_ns() : span.time.end_ns;
+    const SpanId parent = span.parent.index < ids.size() ? ids[span.parent.index] : SpanId{};
+    ids.push_back(record(span.stage, {span.time.start_ns + offset_ns, end_ns + offset_ns}, parent, span.name));
+  }
+  for (const Attribute& attribute : other.attributes_)
+    annotate(ids[attribute.span.index], attribute.key, attribute.value);
+  num_overflowed_ += other.num_overflowed_;
+  overflow_top_level_ns_ += other.overflow_top_level_ns_;
+  for (std::size_t i = 0; i < kNumStages; ++i)
+    overflow_stage_ns_[i] += other.overflow_stage_ns_[i];
+}
+
 void Timeline::annotate(SpanId span, std::string_view key, AttributeValue value) {
   if (span.index < spans_.size()) attributes_.push_back({span, key, std::move(value)});
 }

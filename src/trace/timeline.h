@@ -81,6 +81,9 @@ class Timeline {
   void end(SpanId span);
   // A span that was measured elsewhere.
   SpanId record(Stage stage, Interval time, SpanId parent = {}, std::string_view name = {});
+  // All of another timeline, at the times at which it happened, as if it had been recorded here. That one is finished,
+  // or nobody writes to it.
+  void add(const Timeline& other);
   // Ignored for spans beyond the capacity. `key` is static text.
   void annotate(SpanId span, std::string_view key, AttributeValue value);
 

@@ -106,7 +106,7 @@ TEST(QueueLimit, WhatWouldWaitTooLongIsRefusedWithTheTimeToComeBack) {
   auto config = TestServer::default_engine();
   config.max_sequences = 1;
   ServerOptions options;
-  options.max_waiting = 0;
+  options.models.max_waiting = 0;
   TestServer server(options, config);
   const std::string body = R"({"prompt": "hello", "max_tokens": 2000, "ignore_eos": true, "stream": true})";
   SocketClient busy(server.port());

@@ -7,6 +7,21 @@
 
 namespace vitrine::server {
 
+namespace {
+
+// A model that belongs to the test.
+class ReadyModel final : public LoadedModel {
+ public:
+  explicit ReadyModel(ServedModel served) : served_(std::move(served)) {}
+  const ServedModel& served() const override { return served_; }
+  std::size_t memory_bytes() const override { return 0; }
+
+ private:
+  ServedModel served_;
+};
+
+}  // namespace
+
 engine::EngineConfig TestServer::default_engine() {
   engine::EngineConfig config;
   config.context_length = 4096;
@@ -35,15 +50,18 @@ TestServer::TestServer(ServerOptions options, engine::EngineConfig config)
   engine_thread_ = std::make_unique<engine::EngineThread>(*engine_, [](const std::string& what) { FAIL() << what; });
   ServedModel model;
   model.name = "tiny";
-  model.aliases = {"alias"};
   model.tokenizer = bundle_.tokenizer.get();
   model.chat_template = &*template_;
   model.special_tokens = bundle_.special_tokens;
   model.engine = engine_thread_.get();
   const auto end_tokens = bundle_.tokenizer->end_of_generation();
   model.end_tokens = {end_tokens.begin(), end_tokens.end()};
-  std::vector<ServedModel> models;
-  models.push_back(std::move(model));
+  std::vector<ModelOffer> models;
+  models.push_back({.name = "tiny",
+                    .aliases = {"alias"},
+                    .context_length = engine_->config().context_length,
+                    .max_sequences = engine_->config().max_sequences,
+                    .loaded = std::make_unique<ReadyModel>(std::move(model))});
   options.port = 0;
   server_ = std::make_unique<Server>(std::move(options), std::move(models));
   const std::string url = server_->url();

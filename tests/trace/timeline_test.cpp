@@ -84,6 +84,27 @@ TEST(Timeline, MeasuredSpansLieInTheWallTimeAndNest) {
   EXPECT_EQ(timeline.stage_ns(Stage::kPrefill) + timeline.unaccounted_ns(), timeline.wall_ns());
 }
 
+TEST(Timeline, AnotherTimelineIsAddedAtTheTimesAtWhichItHappened) {
+  Timeline whole;
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  Timeline part(2);
+  const SpanId outer = part.record(Stage::kPrefill, {10, 50});
+  part.record(Stage::kLayer, {20, 30}, outer, "layer 0");
+  part.record(Stage::kDecode, {50, 60});  // beyond its capacity
+  part.annotate(outer, "tokens", std::int64_t{5});
+  whole.record(Stage::kQueue, {0, 10});
+  whole.add(part);
+  ASSERT_EQ(whole.spans().size(), 3U);
+  const Span& prefill = whole.spans()[1];
+  EXPECT_GE(prefill.time.start_ns, 2000000);
+  EXPECT_EQ(prefill.time.end_ns - prefill.time.start_ns, 40);
+  EXPECT_EQ(whole.spans()[2].parent.index, 1U);
+  EXPECT_EQ(whole.attributes()[0].span.index, 1U);
+  EXPECT_EQ(whole.num_dropped_spans(), 1U);
+  whole.finish();
+  EXPECT_EQ(whole.stage_ns(Stage::kDecode), 10);
+}
+
 TEST(Timeline, FinishingClosesOpenSpansAndHolds) {
   Timeline timeline(1);
   const SpanId open = timeline.begin(Stage::kDecode);

@@ -1,33 +1,89 @@
-#include <cstdint>
-#include <limits>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/unix_time.h"
-#include "engine/engine_thread.h"
 #include "server/server.h"
 #include "store/key_store.h"
+#include "tools/hub/files.h"
+#include "tools/machine.h"
 #include "vitrine/commands/commands.h"
-#include "vitrine/model_template.h"
 #include "vitrine/models.h"
-#include "vitrine/runtime.h"
 #include "vitrine/runtime_flags.h"
+#include "vitrine/serve_plan.h"
+#include "vitrine/served_runtime.h"
 #include "vitrine/state_directory.h"
 
 namespace vitrine::cli {
 namespace {
 
+using base::ErrorKind;
+
 constexpr std::size_t kMaxSequences = 32;
 
-// "gpt-4o-mini=smollm2-135m-instruct", or a name alone for the model that is served.
-std::string alias_name(const std::string& text, const std::string& model) {
+// A name that clients use, and what it stands for.
+struct Naming {
+  std::string name;
+  std::string target;  // empty: not said
+};
+
+// "NAME=TARGET", or one of the two alone.
+Naming split_naming(const std::string& text) {
   const std::size_t sign = text.find('=');
-  if (sign == 0 || text.empty() || (sign != std::string::npos && text.substr(sign + 1) != model)) {
-    throw base::Exception(base::ErrorKind::kUsage, fmt::format("--alias {}: write it as NAME={}", text, model));
+  if (sign == std::string::npos) return {text, ""};
+  return {text.substr(0, sign), text.substr(sign + 1)};
+}
+
+base::Exception wrong_use(const std::string& message) {
+  return base::Exception(ErrorKind::kUsage, message);
+}
+
+PlannedModel& find_named(std::vector<PlannedModel>& models, const std::string& name, const std::string& flag) {
+  const auto found = std::ranges::find(models, name, &PlannedModel::name);
+  if (found != models.end()) return *found;
+  std::vector<std::string> names;
+  for (const PlannedModel& model : models)
+    names.push_back(model.name);
+  throw wrong_use(fmt::format("{}: there is no model {}, but {}", flag, name, fmt::join(names, ", ")));
+}
+
+// Further names by model.
+std::map<std::string, std::vector<std::string>> read_aliases(const std::vector<std::string>& texts,
+                                                             std::vector<PlannedModel>& models) {
+  std::map<std::string, std::vector<std::string>> aliases;
+  for (const std::string& text : texts) {
+    Naming naming = split_naming(text);
+    const bool is_clear = !naming.target.empty() || (models.size() == 1 && text.find('=') == std::string::npos);
+    if (naming.name.empty() || !is_clear)
+      throw wrong_use(fmt::format("--alias {}: write it as NAME={}", text, models.front().name));
+    if (naming.target.empty()) naming.target = models.front().name;
+    aliases[find_named(models, naming.target, "--alias " + text).name].push_back(naming.name);
   }
-  return text.substr(0, sign);
+  return aliases;
+}
+
+std::vector<std::string> names_of(const server::ModelOffer& offer) {
+  std::vector<std::string> names = {offer.name};
+  names.insert(names.end(), offer.aliases.begin(), offer.aliases.end());
+  return names;
+}
+
+void check_names(const std::vector<server::ModelOffer>& offers) {
+  std::set<std::string> seen;
+  for (const server::ModelOffer& offer : offers) {
+    for (const std::string& name : names_of(offer)) {
+      if (!seen.insert(name).second)
+        throw wrong_use(fmt::format("{}: two models of that name; give one another with NAME=MODEL", name));
+    }
+  }
 }
 
 class ServeCommand final : public Command {
@@ -35,9 +91,11 @@ class ServeCommand final : public Command {
   explicit ServeCommand(const Parser& parser) {
     runtime_flags_.max_sequences = kMaxSequences;
     runtime_flags_.settle_answers = true;
-    parser.add("model", model_,
-               fmt::format("A catalog name, a file or folder, or hf:ORG/REPO[:FILE] (default {})", kDefaultModel));
-    parser.add("-m,--model,--model-path", model_, "The same as the positional");
+    parser.add("model,-m,--model,--model-path", texts_,
+               fmt::format("A catalog name, a file or folder, or hf:ORG/REPO[:FILE] (default {}); NAME=MODEL gives it "
+                           "a name for clients. Of several the first is loaded at once, the others when they are "
+                           "asked for",
+                           kDefaultModel));
     add_address_flags(parser);
     parser.add("--chat-template", chat_template_, "A file to take in place of the model's own chat template");
     add_runtime_flags(parser, runtime_flags_);
@@ -47,9 +105,9 @@ class ServeCommand final : public Command {
         .between(1, 4096)
         .group("Running");
     parser
-        .add("--max-queue", options_.max_waiting,
+        .add("--max-queue", options_.models.max_waiting,
              fmt::format("Answers that may wait for their turn; more are refused with 503 (default {})",
-                         options_.max_waiting))
+                         options_.models.max_waiting))
         .between(0, 1'000'000)
         .group("Running");
     parser
@@ -60,12 +118,30 @@ class ServeCommand final : public Command {
         .between(0, 60000)
         .group("Running");
     parser
+        .add("--memory", memory_,
+             "Memory for all models together, such as 16GiB (default: what is free); where it does not hold them all, "
+             "the one that was used longest ago makes room")
+        .group("Running");
+    parser.add("--pin", pinned_, "A model that is loaded at the start and stays; may be repeated").group("Running");
+    parser
+        .add("--keep-alive", keep_alive_s_,
+             "Seconds after which a model that nobody asks for is unloaded (default: never)")
+        .between(1, 1'000'000'000)
+        .group("Running");
+    parser
         .add_function(
             "--prefix-cache", [this](const std::string& mode) { set_prefix_cache(mode); },
             "exact (default): what prompts have in common is computed once, answers when they come back in a "
             "prompt too; fast: answers are shared as they were generated, and the bits of a later turn then depend on "
             "how the conversation came about; off")
         .group("Running");
+    parser.add_switch("--check", check_, "Read settings and models and say what would be served; load nothing")
+        .group("Serving");
+    parser
+        .add_settings_file("--config", "VITRINE_SERVE",
+                           "A TOML file of settings, such as port = 9000; what the command line or the environment "
+                           "(VITRINE_SERVE_PORT) says counts first")
+        .group("Serving");
     parser
         .add_function(
             "--batching", [this](const std::string& mode) { set_batching(mode); },
@@ -80,15 +156,13 @@ class ServeCommand final : public Command {
     store::KeyStore keys(required_state_path());
     options_.keys = &keys;
     if (!prices_.empty()) options_.prices = store::PriceTable(prices_);
-    trace::Timeline timeline;
-    const Models models;
-    const tools::ModelLocation location = models.find_or_pull(model_, context);
-    if (name_.empty()) name_ = location.stored ? location.name : location.path.stem().string();
-    Runtime runtime(location.path.string(), runtime_flags_, timeline);
-    for (const std::string& warning : runtime.warnings())
-      context.err.print(fmt::format("vitrine: {}\n", warning));
-    const auto chat_template = compile_template(runtime.bundle(), chat_template_);
-    return serve(context, runtime, chat_template ? &*chat_template : nullptr);
+    std::vector<PlannedModel> plans = choose_models(context);
+    plan_models(plans, runtime_flags_, set_memory());
+    shared_.chat_template = chat_template_;
+    std::vector<server::ModelOffer> offers = offer_models(context, plans);
+    if (check_) return report_check(context, offers);
+    load_first(offers);
+    return serve(context, std::move(offers));
   }
 
  private:
@@ -127,45 +201,119 @@ class ServeCommand final : public Command {
     is_unbatched_ = mode == "none";
   }
 
-  server::ServedModel served_model(const Runtime& runtime, const chat::ChatTemplate* chat_template) const {
-    server::ServedModel model;
-    model.name = name_;
-    for (const std::string& alias : aliases_)
-      model.aliases.push_back(alias_name(alias, model.name));
-    model.created = base::unix_time_s();
-    model.tokenizer = runtime.bundle().tokenizer.get();
-    model.chat_template = chat_template;
-    model.special_tokens = runtime.bundle().special_tokens;
-    model.end_tokens = runtime.end_tokens();
-    return model;
+  // Names and places of what is to be served; fetches what is missing.
+  std::vector<PlannedModel> choose_models(const Context& context) {
+    if (texts_.empty()) texts_.emplace_back(kDefaultModel);
+    if (texts_.size() > 1 && !name_.empty()) throw wrong_use("--name: with several models, write NAME=MODEL for each");
+    if (texts_.size() > 1 && !chat_template_.empty()) throw wrong_use("--chat-template: works with one model only");
+    const Models models;
+    std::vector<PlannedModel> plans;
+    for (const std::string& text : texts_)
+      plans.push_back(choose_model(models, text, context));
+    if (!name_.empty()) plans.front().name = name_;
+    for (const std::string& name : pinned_)
+      find_named(plans, name, "--pin").is_pinned = true;
+    return plans;
   }
 
-  int serve(Context& context, Runtime& runtime, const chat::ChatTemplate* chat_template) {
-    server::ServedModel model = served_model(runtime, chat_template);
-    std::unique_ptr<server::Server> server;  // outlives the engine's thread, which tells it of a fault
-    std::string fault;
-    engine::EngineThread engine(runtime.engine(), [&](const std::string& what) {
-      fault = what;
-      server->fail();
-    });
-    model.engine = &engine;
-    options_.port = static_cast<unsigned short>(port_);
-    const std::string name = model.name;
-    std::vector<server::ServedModel> served;
-    served.push_back(std::move(model));
-    server = std::make_unique<server::Server>(options_, std::move(served));
-    announce(context, *server, name);
-    server->run();
-    if (!fault.empty()) throw base::Exception(base::ErrorKind::kInternal, "engine: " + fault);
+  PlannedModel choose_model(const Models& models, const std::string& text, const Context& context) const {
+    Naming naming = split_naming(text);
+    if (naming.target.empty() || std::filesystem::exists(text)) naming = {"", text};
+    const tools::ModelLocation location =
+        check_ ? models.find(naming.target) : models.find_or_pull(naming.target, context);
+    if (naming.name.empty()) naming.name = location.stored ? location.name : location.path.stem().string();
+    return {.name = naming.name, .path = location.path};
+  }
+
+  std::size_t set_memory() {
+    const std::size_t available = tools::read_machine().available_memory_bytes;
+    options_.models.memory_bytes = memory_.empty() ? available : parse_bytes(memory_, "--memory").value_or_throw();
+    if (keep_alive_s_) options_.models.keep_alive = std::chrono::seconds(*keep_alive_s_);
+    return std::min(options_.models.memory_bytes, available);
+  }
+
+  std::vector<server::ModelOffer> offer_models(const Context& context, std::vector<PlannedModel>& plans) {
+    auto aliases = read_aliases(aliases_, plans);
+    std::vector<server::ModelOffer> offers;
+    for (const PlannedModel& plan : plans) {
+      offers.push_back({.name = plan.name,
+                        .aliases = aliases[plan.name],
+                        .created = base::unix_time_s(),
+                        .context_length = plan.context_length,
+                        .max_sequences = runtime_flags_.max_sequences,
+                        .planned_bytes = plan.bytes,
+                        .is_pinned = plan.is_pinned,
+                        .load = [this, &context, plan] { return load(plan, context); }});
+    }
+    check_names(offers);
+    return offers;
+  }
+
+  // And those pinned: their faults show at the start.
+  static void load_first(std::vector<server::ModelOffer>& offers) {
+    for (server::ModelOffer& offer : offers) {
+      if (offer.is_pinned || &offer == &offers.front()) offer.loaded = offer.load();
+    }
+  }
+
+  // Nothing is loaded, and no port taken: a server may be running.
+  int report_check(const Context& context, const std::vector<server::ModelOffer>& offers) const {
+    server::Server::check(options_);
+    nlohmann::ordered_json report;
+    for (const server::ModelOffer& offer : offers)
+      report["models"].push_back({{"name", offer.name},
+                                  {"aliases", offer.aliases},
+                                  {"context_length", offer.context_length},
+                                  {"planned_bytes", offer.planned_bytes},
+                                  {"pinned", offer.is_pinned}});
+    report["memory_bytes"] = options_.models.memory_bytes;
+    if (context.flags.json) {
+      context.out.print(report.dump() + "\n");
+      return 0;
+    }
+    for (const server::ModelOffer& offer : offers)
+      context.out.print(fmt::format("{}: context {} tokens, at most {}{}{}\n", fmt::join(names_of(offer), ", "),
+                                    offer.context_length, hub::format_bytes(offer.planned_bytes),
+                                    offer.is_pinned ? ", stays loaded" : "",
+                                    &offer == &offers.front() ? ", loaded at the start" : ""));
+    context.out.print(
+        fmt::format("memory for models: {}\nall is well\n", hub::format_bytes(options_.models.memory_bytes)));
     return 0;
   }
 
-  void announce(const Context& context, const server::Server& server, const std::string& name) const {
+  std::unique_ptr<server::LoadedModel> load(const PlannedModel& plan, const Context& context) {
+    auto model = std::make_unique<ServedRuntime>(plan, shared_);
+    for (const std::string& warning : model->warnings())
+      context.err.print(fmt::format("vitrine: {}\n", warning));
+    return model;
+  }
+
+  int serve(const Context& context, std::vector<server::ModelOffer> offers) {
+    options_.port = static_cast<unsigned short>(port_);
+    const std::string names = list_names(offers);
+    server::Server server(options_, std::move(offers));
+    announce(context, server, names);
+    const FaultReport::Listener listener(shared_.faults, server);
+    server.run();
+    if (const std::string fault = shared_.faults.fault(); !fault.empty())
+      throw base::Exception(ErrorKind::kInternal, "engine: " + fault);
+    return 0;
+  }
+
+  // As the user is told of them.
+  static std::string list_names(const std::vector<server::ModelOffer>& offers) {
+    std::vector<std::string> names;
+    for (const server::ModelOffer& offer : offers)
+      names.push_back(offer.loaded != nullptr ? offer.name : offer.name + " (when asked for)");
+    return fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  void announce(const Context& context, const server::Server& server, const std::string& names) const {
     if (context.flags.quiet) return;
     if (runtime_flags_.publish_answers)
       context.err.print("vitrine: --prefix-cache fast: a later turn may be answered with other bits than on its own\n");
     const std::string url = server.url();
-    context.err.print(fmt::format("Serving {} at {}\n", name, url));
+    context.err.print(fmt::format("Serving {} at {}\n", names, url));
     const bool has_keys = server.num_keys() > 0;
     if (options_.unix_path.empty())
       context.err.print(fmt::format("OpenAI clients: base_url {}/v1, {}\n", url,
@@ -176,15 +324,20 @@ class ServeCommand final : public Command {
                           : "No keys: everyone on this machine may use it. Ctrl-C stops.\n");
   }
 
-  std::string model_ = kDefaultModel;
+  std::vector<std::string> texts_;
   std::string name_;
   std::string chat_template_;
   std::string prices_;
+  std::string memory_;
   std::vector<std::string> aliases_;
+  std::vector<std::string> pinned_;
+  std::optional<std::size_t> keep_alive_s_;
   std::size_t port_ = 8080;
   server::ServerOptions options_;
   RuntimeFlags runtime_flags_;
   bool is_unbatched_ = false;
+  bool check_ = false;
+  ServedRuntime::Shared shared_;
 };
 
 }  // namespace

@@ -3,9 +3,11 @@
 
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
+#include "server/model_request.h"
 #include "server/openai/answer_json.h"
 #include "server/openai/chat_prompt.h"
 #include "server/openai/completion.h"
+#include "server/traced_work.h"
 
 namespace vitrine::server {
 namespace {
@@ -60,25 +62,28 @@ class ChatFormat final : public StreamFormat {
   const tokenizer::Tokenizer* tokenizer_;  // null: no log-probabilities are wanted
 };
 
-PreparedCompletion prepare_chat(const Exchange& exchange, const Service& service) {
+PreparedCompletion prepare_chat(Exchange& exchange, const ModelRequest& request, const Service& service) {
   const auto began = std::chrono::steady_clock::now();
-  const Json json = parse_body(exchange.request().body);
-  Fields fields(json);
-  PreparedCompletion prepared;
+  Fields fields(request.body);
+  PreparedCompletion prepared(request);
   prepared.options = read_answer_options(fields, Flavour::kChat);
-  prepared.model = &service.find_model(exchange, prepared.options.model);
-  const chat::RenderRequest request = read_chat_prompt(fields, *prepared.model);
+  const chat::RenderRequest chat = read_chat_prompt(fields, *prepared.model);
   prepared.warnings = completion_warnings(service, fields, prepared.options);
-  prepared.prompts.push_back(encode_chat_prompt(request, *prepared.model));
-  prepared.prepare_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  trace::Timeline& timeline = exchange.trace()->timeline();
+  const chat::RenderedChat rendered =
+      traced(timeline, trace::Stage::kTemplate, [&] { return render_chat_prompt(chat, *prepared.model); });
+  prepared.prompts.push_back(
+      traced(timeline, trace::Stage::kTokenize, [&] { return encode_rendered_prompt(rendered, *prepared.model); }));
+  prepared.prepare_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return prepared;
 }
 
 }  // namespace
 
 Awaitable<void> answer_chat_completion(Exchange& exchange, Service& service) {
-  auto work = [&exchange, &service] { return prepare_chat(exchange, service); };
-  const PreparedCompletion prepared = co_await run_on(service.workers(), std::move(work));
+  const ModelRequest request = co_await read_model_request(exchange, service);
+  auto work = [&exchange, &request, &service] { return prepare_chat(exchange, request, service); };
+  const PreparedCompletion prepared = co_await run_traced(exchange, service, std::move(work));
   ChatFormat format(prepared);
   co_await answer_completion(exchange, service, prepared, format);
 }

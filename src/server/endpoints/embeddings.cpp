@@ -9,8 +9,10 @@
 
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
+#include "server/model_request.h"
 #include "server/openai/completion.h"
 #include "server/openai/text_prompts.h"
+#include "server/traced_work.h"
 
 namespace vitrine::server {
 namespace {
@@ -80,30 +82,31 @@ struct PreparedEmbeddings {
   bool is_base64 = false;
 };
 
-PreparedEmbeddings prepare_embeddings(const Exchange& exchange, const Service& service) {
+PreparedEmbeddings prepare_embeddings(Exchange& exchange, const ModelRequest& request, const Service& service) {
   const auto began = std::chrono::steady_clock::now();
-  const Json json = parse_body(exchange.request().body);
-  Fields fields(json);
-  PreparedEmbeddings prepared;
+  Fields fields(request.body);
+  PreparedEmbeddings prepared{.completion = PreparedCompletion(request)};
   PreparedCompletion& completion = prepared.completion;
   completion.options.model = fields.text("model").value_or("");
   completion.options.max_tokens = 0;
-  completion.model = &service.find_model(exchange, completion.options.model);
   completion.pooling = read_pooling(fields);
   prepared.is_base64 = read_is_base64(fields);
   check_dimensions(fields, *completion.model);
   fields.text("user");
-  completion.prompts = read_text_prompts(fields, *completion.model, {.param = "input", .max_count = kMaxInputs});
+  completion.prompts = traced(exchange.trace()->timeline(), trace::Stage::kTokenize, [&] {
+    return read_text_prompts(fields, *completion.model, {.param = "input", .max_count = kMaxInputs});
+  });
   completion.warnings = service.warn_of(fields.unread());
-  completion.prepare_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  completion.prepare_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return prepared;
 }
 
 }  // namespace
 
 Awaitable<void> answer_embeddings(Exchange& exchange, Service& service) {
-  auto work = [&exchange, &service] { return prepare_embeddings(exchange, service); };
-  const PreparedEmbeddings prepared = co_await run_on(service.workers(), std::move(work));
+  const ModelRequest request = co_await read_model_request(exchange, service);
+  auto work = [&exchange, &request, &service] { return prepare_embeddings(exchange, request, service); };
+  const PreparedEmbeddings prepared = co_await run_traced(exchange, service, std::move(work));
   EmbeddingFormat format(prepared.is_base64);
   co_await answer_whole(exchange, service, prepared.completion, format);
 }

@@ -9,6 +9,7 @@ Awaitable<void> answer_chat_completion(Exchange& exchange, Service& service);
 Awaitable<void> answer_text_completion(Exchange& exchange, Service& service);
 Awaitable<void> answer_embeddings(Exchange& exchange, Service& service);
 Awaitable<void> answer_models(Exchange& exchange, Service& service);
+Awaitable<void> answer_request_trace(Exchange& exchange, Service& service);
 Awaitable<void> answer_health(Exchange& exchange, Service& service);
 Awaitable<void> answer_metrics(Exchange& exchange, Service& service);
 Awaitable<void> answer_live(Exchange& exchange, Service& service);

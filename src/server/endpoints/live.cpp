@@ -116,8 +116,11 @@ Json seconds_json(const std::vector<RecentActivity::Summary>& seconds) {
 
 Awaitable<void> answer_live(Exchange& exchange, Service& service) {
   std::vector<WatchedModel> models;
-  for (const ServedModel& model : service.models())
+  for (const ModelSlot& slot : service.models().slots()) {
+    if (slot.loaded() == nullptr) continue;
+    const ServedModel& model = slot.loaded()->served();
     models.push_back({&model, model.engine->watch()});
+  }
   Json json;
   json["time"] = base::unix_time_s();
   Json& models_json = json["models"] = Json::array();

@@ -3,9 +3,11 @@
 
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
+#include "server/model_request.h"
 #include "server/openai/answer_json.h"
 #include "server/openai/completion.h"
 #include "server/openai/text_prompts.h"
+#include "server/traced_work.h"
 
 namespace vitrine::server {
 namespace {
@@ -59,29 +61,29 @@ struct PreparedText {
   std::vector<std::string> echoes;
 };
 
-PreparedText prepare_text(const Exchange& exchange, const Service& service) {
+PreparedText prepare_text(Exchange& exchange, const ModelRequest& request, const Service& service) {
   const auto began = std::chrono::steady_clock::now();
-  const Json json = parse_body(exchange.request().body);
-  Fields fields(json);
-  PreparedText prepared;
+  Fields fields(request.body);
+  PreparedText prepared{.completion = PreparedCompletion(request), .echoes = {}};
   PreparedCompletion& completion = prepared.completion;
   completion.options = read_answer_options(fields, Flavour::kText);
-  completion.model = &service.find_model(exchange, completion.options.model);
   const bool wants_echo = fields.flag("echo").value_or(false);
   if (wants_echo && completion.options.sampling.logprobs)
     throw bad_field("logprobs", "not available together with echo", "unsupported");
-  completion.prompts = read_text_prompts(fields, *completion.model);
+  completion.prompts = traced(exchange.trace()->timeline(), trace::Stage::kTokenize,
+                              [&] { return read_text_prompts(fields, *completion.model); });
   completion.warnings = completion_warnings(service, fields, completion.options);
   if (wants_echo) prepared.echoes = echo_texts(fields, completion.prompts, *completion.model);
-  completion.prepare_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  completion.prepare_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return prepared;
 }
 
 }  // namespace
 
 Awaitable<void> answer_text_completion(Exchange& exchange, Service& service) {
-  auto work = [&exchange, &service] { return prepare_text(exchange, service); };
-  const PreparedText prepared = co_await run_on(service.workers(), std::move(work));
+  const ModelRequest request = co_await read_model_request(exchange, service);
+  auto work = [&exchange, &request, &service] { return prepare_text(exchange, request, service); };
+  const PreparedText prepared = co_await run_traced(exchange, service, std::move(work));
   TextFormat format(prepared.completion, prepared.echoes);
   co_await answer_completion(exchange, service, prepared.completion, format);
 }

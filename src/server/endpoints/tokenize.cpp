@@ -2,9 +2,11 @@
 
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
+#include "server/model_request.h"
 #include "server/openai/chat_prompt.h"
 #include "server/openai/fields.h"
 #include "server/openai/text_prompts.h"
+#include "server/traced_work.h"
 
 namespace vitrine::server {
 namespace {
@@ -63,18 +65,19 @@ Json apply_template(Fields& fields, const ServedModel& model) {
 
 using Maker = Json (*)(Fields& fields, const ServedModel& model);
 
-Json make_answer(const Exchange& exchange, const Service& service, Maker make) {
-  const Json request = parse_body(exchange.request().body);
-  Fields fields(request);
-  Json json = make(fields, service.find_model(exchange, fields.text("model").value_or("")));
+Json make_answer(const ModelRequest& request, const Service& service, Maker make) {
+  Fields fields(request.body);
+  fields.text("model");
+  Json json = make(fields, request.model());
   if (const auto warnings = service.warn_of(fields.unread()); !warnings.empty()) json["warnings"] = warnings;
   return json;
 }
 
 // Answers with what `make` returns for the fields of the body, made where it keeps nobody waiting.
 Awaitable<void> answer_with(Exchange& exchange, Service& service, Maker make) {
-  auto work = [&exchange, &service, make] { return make_answer(exchange, service, make); };
-  const Json json = co_await run_on(service.workers(), std::move(work));
+  const ModelRequest request = co_await read_model_request(exchange, service);
+  auto work = [&request, &service, make] { return make_answer(request, service, make); };
+  const Json json = co_await run_traced(exchange, service, std::move(work));
   co_await respond_json(exchange, json);
 }
 

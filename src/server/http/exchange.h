@@ -11,6 +11,7 @@
 #include "server/awaitable.h"
 #include "server/http/message.h"
 #include "server/quotas.h"
+#include "server/request_trace.h"
 #include "store/key_ring.h"
 
 namespace vitrine::server {
@@ -39,6 +40,11 @@ class Exchange {
   // Its place within the limits of its key; null where the request is not counted.
   Quotas::Ticket* ticket() const { return ticket_.get(); }
   void set_ticket(std::unique_ptr<Quotas::Ticket> ticket) { ticket_ = std::move(ticket); }
+
+  // Where its time goes; null where nobody has begun to note it.
+  RequestTrace* trace() { return trace_.get(); }
+  void begin_trace() { trace_ = std::make_unique<RequestTrace>(); }
+  std::unique_ptr<RequestTrace> take_trace() { return std::move(trace_); }
 
   // The path of its route as the route table has it.
   std::string_view route() const { return route_; }
@@ -77,6 +83,7 @@ class Exchange {
   std::string id_;
   std::optional<store::KeyGrant> grant_;
   std::unique_ptr<Quotas::Ticket> ticket_;
+  std::unique_ptr<RequestTrace> trace_;
   std::string_view route_;
   std::vector<std::string> path_values_;
   HttpHeaders headers_;

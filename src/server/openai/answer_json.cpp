@@ -62,10 +62,11 @@ Json seconds_or_null(const std::optional<double>& seconds) {
   return seconds ? Json(*seconds) : Json();
 }
 
-Json timings_json(const GenerationReport& report, double prepare_s) {
+Json timings_json(const GenerationReport& report, const PrepareTimes& prepare) {
   const trace::LatencySummary latency = trace::summarise_latency(0.0, report.token_times_s);
   Json json;
-  json["prepare_s"] = prepare_s;
+  json["load_s"] = prepare.load_s;
+  json["prepare_s"] = prepare.prepare_s;
   json["queue_s"] = report.timings.queue_s;
   json["prefill_s"] = report.timings.prefill_s;
   json["decode_s"] = report.timings.decode_s;

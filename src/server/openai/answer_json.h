@@ -25,8 +25,13 @@ AnswerHead make_answer_head(std::string_view id_prefix, std::string_view model);
 nlohmann::ordered_json to_json(const AnswerHead& head, std::string_view object);
 nlohmann::ordered_json to_json(const Usage& usage);
 nlohmann::ordered_json seconds_or_null(const std::optional<double>& seconds);
-// The `timings` of an answer that took `prepare_s` seconds for its template and tokens.
-nlohmann::ordered_json timings_json(const GenerationReport& report, double prepare_s);
+// What came before the engine, in seconds.
+struct PrepareTimes {
+  double load_s = 0.0;     // waiting for the model to be loaded
+  double prepare_s = 0.0;  // template and tokenizer
+};
+// The `timings` of an answer.
+nlohmann::ordered_json timings_json(const GenerationReport& report, const PrepareTimes& prepare);
 
 // choices[].logprobs of a chat completion: {"content": [{token, logprob, bytes, top_logprobs}]}.
 nlohmann::ordered_json chat_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer);

@@ -75,10 +75,14 @@ chat::RenderedChat render_chat_prompt(const chat::RenderRequest& request, const 
   throw ApiException({.message = rendered.error().message, .param = "messages", .code = "invalid_value"});
 }
 
-std::vector<TokenId> encode_chat_prompt(const chat::RenderRequest& request, const ServedModel& model) {
-  auto ids = chat::encode_rendered(render_chat_prompt(request, model), *model.tokenizer);
+std::vector<TokenId> encode_rendered_prompt(const chat::RenderedChat& rendered, const ServedModel& model) {
+  auto ids = chat::encode_rendered(rendered, *model.tokenizer);
   if (ids) return *std::move(ids);
   throw ApiException({.message = ids.error().message, .param = "messages", .code = "invalid_value"});
+}
+
+std::vector<TokenId> encode_chat_prompt(const chat::RenderRequest& request, const ServedModel& model) {
+  return encode_rendered_prompt(render_chat_prompt(request, model), model);
 }
 
 }  // namespace vitrine::server

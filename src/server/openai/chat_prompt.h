@@ -16,6 +16,8 @@ chat::RenderRequest read_chat_prompt(Fields& fields, const ServedModel& model);
 
 // Throws ApiException: 400 where the template refuses the conversation, 422 where it goes over its limits.
 chat::RenderedChat render_chat_prompt(const chat::RenderRequest& request, const ServedModel& model);
+std::vector<TokenId> encode_rendered_prompt(const chat::RenderedChat& rendered, const ServedModel& model);
+// Both in one.
 std::vector<TokenId> encode_chat_prompt(const chat::RenderRequest& request, const ServedModel& model);
 
 }  // namespace vitrine::server

@@ -122,8 +122,9 @@ class Answer {
       for (ChoiceDelta& news : all)
         merge(std::move(news), choices);
     }
-    co_await recorder_.record();
+    co_await record_usage();
     const Json answer = whole(choices);
+    const trace::ScopedSpan span(exchange_.trace()->timeline(), trace::Stage::kOther, {}, "write");
     co_await respond_json(exchange_, answer);
   }
 
@@ -133,6 +134,7 @@ class Answer {
     co_await exchange_.write_events(std::move(first));
     while (!generation_.has_ended()) {
       const std::vector<ChoiceDelta> all = co_await generation_.wait(kKeepAlive);
+      const trace::ScopedSpan span(exchange_.trace()->timeline(), trace::Stage::kOther, {}, "write");
       if (all.empty() && Clock::now() - last_write_ < kKeepAlive) continue;  // a token came whose text is held back
       std::string events = all.empty() ? ": the answer goes on\n\n" : "";
       for (const ChoiceDelta& news : all) {
@@ -141,7 +143,7 @@ class Answer {
             chunk(format_.stream->chunk(news), news.finish_reason && generation_.has_ended() && &news == &all.back());
       }
       if (generation_.has_ended()) {
-        co_await recorder_.record();
+        co_await record_usage();
         events += ending();
       }
       last_write_ = Clock::now();
@@ -151,6 +153,11 @@ class Answer {
   }
 
  private:
+  Awaitable<void> record_usage() {
+    const trace::ScopedSpan span(exchange_.trace()->timeline(), trace::Stage::kOther, {}, "usage");
+    co_await recorder_.record();
+  }
+
   static void merge(ChoiceDelta news, std::vector<ChoiceDelta>& choices) {
     if (has_failed(news)) throw failure_of(news);
     ChoiceDelta& choice = choices[news.choice];
@@ -201,7 +208,8 @@ class Answer {
   }
 
   void add_report(Json& json) const {
-    json["timings"] = timings_json(generation_.report(), prepared_.prepare_s);
+    json["timings"] =
+        timings_json(generation_.report(), {.load_s = prepared_.load_s, .prepare_s = prepared_.prepare_s});
     if (!prepared_.warnings.empty()) json["warnings"] = prepared_.warnings;
   }
 
@@ -225,11 +233,24 @@ Awaitable<void> end_early(Generation& generation, UsageRecorder& recorder) {
   }
 }
 
+void keep_trace(Exchange& exchange, Service& service, const Generation& generation) {
+  exchange.trace()->timeline().finish();
+  const GenerationReport& report = generation.report();
+  service.traces().add({.id = exchange.id(),
+                        .tenant = exchange.tenant(),
+                        .model = generation.model().name,
+                        .prompt_tokens = report.usage.prompt_tokens,
+                        .cached_tokens = report.usage.cached_tokens,
+                        .completion_tokens = report.usage.completion_tokens,
+                        .finish_reasons = report.finish_reasons,
+                        .trace = exchange.take_trace()});
+}
+
 Awaitable<void> run(Exchange& exchange, Service& service, const PreparedCompletion& prepared, Format format) {
   const auto executor = co_await asio::this_coro::executor;
-  const AnswerQueue::Place place(service.queue_of(*prepared.model), prepared.num_choices());
+  const AnswerQueue::Place place(*prepared.queue, prepared.num_choices());
   const Share share = take_share(exchange, prepared);
-  Generation generation(executor, *prepared.model, prepared.options.stops);
+  Generation generation(executor, *prepared.model, prepared.options.stops, *exchange.trace());
   UsageRecorder recorder(executor, exchange, service.accounting(), generation);
   submit(prepared, share, generation);
   const LiveRequests::Entry entry(service.live(), exchange.id(), exchange.tenant(), generation);
@@ -245,10 +266,9 @@ Awaitable<void> run(Exchange& exchange, Service& service, const PreparedCompleti
   } catch (...) {
     failure = std::current_exception();
   }
-  if (failure != nullptr) {
-    co_await end_early(generation, recorder);
-    std::rethrow_exception(failure);
-  }
+  if (failure != nullptr) co_await end_early(generation, recorder);
+  keep_trace(exchange, service, generation);
+  if (failure != nullptr) std::rethrow_exception(failure);
   service.metrics().observe(prepared.model->name, generation.report());
 }
 

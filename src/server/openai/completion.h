@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "server/generation.h"
+#include "server/model_request.h"
 #include "server/openai/answer_json.h"
 #include "server/openai/answer_options.h"
 #include "server/service.h"
@@ -17,12 +18,19 @@ namespace vitrine::server {
 
 // A request for answers, or for embeddings, that was read, rendered and tokenized.
 struct PreparedCompletion {
+  PreparedCompletion() = default;
+  // Of what stands in the body of `request`, which must outlive this.
+  explicit PreparedCompletion(const ModelRequest& request)
+      : model(&request.model()), queue(&request.lease.queue()), load_s(request.load_s), prepare_s(request.parse_s) {}
+
   const ServedModel* model = nullptr;
+  AnswerQueue* queue = nullptr;
+  double load_s = 0.0;     // that it waited for its model to be loaded
+  double prepare_s = 0.0;  // to read, render and tokenize it
   AnswerOptions options;
   engine::Pooling pooling = engine::Pooling::kNone;
   std::vector<std::vector<TokenId>> prompts;
   std::vector<std::string> warnings;
-  double prepare_s = 0.0;
 
   // Over all prompts.
   std::size_t num_choices() const { return prompts.size() * options.num_choices; }

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "vitrine/runtime_flags.h"
+
+namespace vitrine::cli {
+
+// What a model takes of a memory that it shares with others.
+struct MemoryClaim {
+  std::size_t fixed_bytes = 0;   // weights and buffers
+  std::size_t useful_bytes = 0;  // the same with a context long enough for a conversation
+  bool is_pinned = false;        // loaded all the time
+};
+
+// Each model's share. Models that have room together get what is left beside their weights in equal parts; where they
+// have not, each gets all that the pinned ones leave, and they take turns.
+std::vector<std::size_t> share_memory(const std::vector<MemoryClaim>& claims, std::size_t memory_bytes);
+
+// A model of `vitrine serve`, and how it is going to run.
+struct PlannedModel {
+  std::string name;  // for clients
+  std::filesystem::path path;
+  bool is_pinned = false;
+  RuntimeFlags flags = {};         // with its share of the memory
+  std::size_t context_length = 0;  // tokens of one sequence
+  std::size_t bytes = 0;           // the most that it takes once loaded
+};
+
+// Reads what the files say of themselves and sets `flags`, `context_length` and `bytes`. Throws base::Exception:
+// kNoMemory with what would fit, or whatever a file is refused for.
+void plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags, std::size_t memory_bytes);
+
+}  // namespace vitrine::cli

@@ -1,0 +1,61 @@
+#include "store/settings_file.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "store/toml_file.h"
+
+namespace vitrine::store {
+namespace {
+
+std::optional<std::string> as_word(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* number = node.as_integer()) return std::to_string(number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file) : file_(file) {}
+
+  std::vector<std::string> words(const std::string& name, const toml::node& node) const {
+    std::vector<std::string> words;
+    if (const toml::array* array = node.as_array()) {
+      for (const toml::node& value : *array)
+        words.push_back(word(name, value));
+    } else if (const toml::table* table = node.as_table()) {
+      for (const auto& [key, value] : *table)
+        words.push_back(fmt::format("{}={}", key.str(), word(name, value)));
+    } else {
+      words.push_back(word(name, node));
+    }
+    return words;
+  }
+
+ private:
+  std::string word(const std::string& name, const toml::node& node) const {
+    if (auto word = as_word(node)) return *std::move(word);
+    throw wrong_setting(file_, fmt::format("line {}: {}: must be a text, a number, true or false, or a list of them",
+                                           node.source().begin.line, name));
+  }
+
+  const std::filesystem::path& file_;
+};
+
+}  // namespace
+
+std::map<std::string, std::vector<std::string>> read_settings(const std::filesystem::path& file) {
+  std::map<std::string, std::vector<std::string>> settings;
+  const toml::table table = parse_toml(file);
+  const Reader reader(file);
+  for (const auto& [key, node] : table) {
+    const std::string name(key.str());
+    settings[name] = reader.words(name, node);
+  }
+  return settings;
+}
+
+}  // namespace vitrine::store
