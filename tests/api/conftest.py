@@ -13,14 +13,15 @@ import pytest
 class ServerProcess:
     """`vitrine serve` on a free port; `url` is its address without a path. Its keys are those of the folder `state`."""
 
-    def __init__(self, state, *flags):
+    def __init__(self, state, *flags, names=("smollm2",)):
+        models = [f"{name}={os.environ['VITRINE_TEST_MODEL']}" for name in names]
         self.process = subprocess.Popen(
-            [os.environ["VITRINE_BINARY"], "serve", os.environ["VITRINE_TEST_MODEL"], "--port", "0", "--name", "smollm2",
-             "--alias", "gpt-4o-mini", *flags], stderr=subprocess.PIPE, text=True,
+            [os.environ["VITRINE_BINARY"], "serve", *models, "--port", "0", "--alias", f"gpt-4o-mini={names[0]}", *flags],
+            stderr=subprocess.PIPE, text=True,
             env={**os.environ, "VITRINE_STATE": str(state)})
         self.url = None
         for line in self.process.stderr:
-            found = re.search(r"Serving \S+ at (http://\S+)", line)
+            found = re.search(r"Serving .+ at (http://\S+)", line)
             if found:
                 self.url = found[1]
                 break

@@ -106,7 +106,7 @@ export class Browser {
 /** Server-sent events of an answer, for pages that are to be shown a certain text. */
 export function answerEvents(text) {
   const chunk = (choice, more = {}) => `data: ${JSON.stringify({ choices: [choice], ...more })}\n\n`;
-  const timings = { prepare_s: 0.001, queue_s: 0, prefill_s: 0.01, decode_s: 0.02, sample_s: 0.001, other_s: 0, ttft_s: 0.012, itl_p50_s: 0.003, itl_p99_s: 0.004 };
+  const timings = { load_s: 0, prepare_s: 0.001, queue_s: 0, prefill_s: 0.01, decode_s: 0.02, sample_s: 0.001, other_s: 0, ttft_s: 0.012, itl_p50_s: 0.003, itl_p99_s: 0.004 };
   const usage = { prompt_tokens: 30, completion_tokens: 10, prompt_tokens_details: { cached_tokens: 16 } };
   return chunk({ delta: { content: text }, finish_reason: null }) + chunk({ delta: { content: "" }, finish_reason: "stop" }, { timings }) +
     `data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;

@@ -28,6 +28,7 @@ export interface Usage {
 
 /** Seconds, as docs/api.md has them. */
 export interface Timings {
+  load_s?: number; // conversations kept from before have none
   prepare_s: number;
   queue_s: number;
   prefill_s: number;

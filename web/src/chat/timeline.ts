@@ -12,6 +12,7 @@ interface Part {
 
 export function parts(timings: Timings, wallS: number): Part[] {
   const known: Part[] = [
+    { stage: "lookup", name: "load", seconds: timings.load_s ?? 0 },
     { stage: "template", name: "prepare", seconds: timings.prepare_s },
     { stage: "queue", name: "queue", seconds: timings.queue_s },
     { stage: "prefill", name: "prefill", seconds: timings.prefill_s },
@@ -41,6 +42,6 @@ export function ledger(all: Part[]): HTMLElement {
       h("td", { class: "n" }, num(total > 0 ? (100 * part.seconds) / total : 0, 1)));
   return h("table", { class: "ledger" },
     h("thead", {}, h("tr", {}, h("th", {}, t("chat.ledger.stage")), h("th", { class: "opt" }), h("th", { class: "n" }, "ms"), h("th", { class: "n" }, "%"))),
-    h("tbody", {}, ...all.map(row),
+    h("tbody", {}, ...all.filter((part) => part.name !== "load" || part.seconds > 0.0005).map(row),
       h("tr", { class: "sum" }, h("td", {}, t("chat.ledger.sum")), h("td", { class: "opt" }), h("td", { class: "n" }, num(total * 1000, 2)), h("td", { class: "n" }, num(100, 1)))));
 }

@@ -111,7 +111,7 @@ const parameterTable = (): HTMLElement => table(["docs.field", "docs.meaning"], 
   ["frequency_penalty, presence_penalty", "docs.parameters.penalties"], ["stream_options.include_usage", "docs.parameters.usage"]]);
 
 const timingTable = (): HTMLElement => table(["docs.field", "docs.meaning"], [
-  ["prepare_s", "chat.stage.prepare"], ["queue_s", "chat.stage.queue"], ["prefill_s", "chat.stage.prefill"], ["decode_s", "chat.stage.decode"],
+  ["load_s", "chat.stage.load"], ["prepare_s", "chat.stage.prepare"], ["queue_s", "chat.stage.queue"], ["prefill_s", "chat.stage.prefill"], ["decode_s", "chat.stage.decode"],
   ["sample_s", "chat.stage.sample"], ["other_s", "chat.stage.other"], ["ttft_s", "docs.timings.ttft"], ["itl_p50_s, itl_p99_s", "docs.timings.itl"]]);
 
 const errorTable = (): HTMLElement => table(["docs.status", "docs.meaning"], [
