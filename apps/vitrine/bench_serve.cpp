@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <fstream>
 
 #include <fmt/format.h>
 
+#include "base/unix_time.h"
+#include "base/utc_date.h"
+#include "tools/load/html_report.h"
 #include "tools/load/prompts.h"
 #include "vitrine/output.h"
 #include "vitrine/text_input.h"
@@ -55,6 +59,10 @@ Json to_json(const LoadReport& report) {
   return json;
 }
 
+std::string load_name(std::size_t concurrency, double rate) {
+  return concurrency > 0 ? fmt::format("{} at once", concurrency) : fmt::format("{:g} a second", rate);
+}
+
 std::string whole_milliseconds(const std::optional<double>& seconds) {
   return seconds ? fmt::format("{:.0f}", *seconds * 1000.0) : "-";
 }
@@ -89,6 +97,7 @@ BenchServe::BenchServe(const Parser& parser) {
   parser.add("--api-key", target_.api_key, "The key (default: the environment's OPENAI_API_KEY)");
   parser.add("--ttft-limit", ttft_limit_, "Milliseconds: requests that keep both limits count as goodput");
   parser.add("--tpot-limit", tpot_limit_, "Milliseconds");
+  parser.add("--html", html_file_, "Write a page with plots to this file too");
   parser.add("--seed", seed_, "Of prompts and arrivals").shows_default();
 }
 
@@ -103,6 +112,7 @@ int BenchServe::run(Context& context) {
   for (const Case& what : list_cases())
     results.push_back(measure(what, seed++, context));
   print(results, context);
+  if (!html_file_.empty()) write_html(results);
   const bool has_answers = std::ranges::any_of(
       results, [](const Result& result) { return result.report.num_errors < result.report.num_requests; });
   if (has_answers) return 0;
@@ -162,20 +172,30 @@ void BenchServe::print(const std::vector<Result>& results, const Context& contex
       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10},
       {}};
   for (const auto& [what, report] : results) {
-    table.rows.push_back(
-        {what.concurrency > 0 ? fmt::format("{} at once", what.concurrency) : fmt::format("{:g} a second", what.rate),
-         std::to_string(report.num_requests), std::to_string(report.num_errors),
-         fmt::format("{:.1f}", report.output_tokens_per_s), whole_milliseconds(report.ttft_s.p50),
-         whole_milliseconds(report.ttft_s.p99), whole_milliseconds(report.itl_s.p50),
-         whole_milliseconds(report.itl_s.p99), whole_milliseconds(report.tpot_s.p50),
-         whole_milliseconds(report.e2e_s.p50),
-         report.goodput ? fmt::format("{:.0f} %", *report.goodput * 100.0) : "-"});
+    table.rows.push_back({load_name(what.concurrency, what.rate), std::to_string(report.num_requests),
+                          std::to_string(report.num_errors), fmt::format("{:.1f}", report.output_tokens_per_s),
+                          whole_milliseconds(report.ttft_s.p50), whole_milliseconds(report.ttft_s.p99),
+                          whole_milliseconds(report.itl_s.p50), whole_milliseconds(report.itl_s.p99),
+                          whole_milliseconds(report.tpot_s.p50), whole_milliseconds(report.e2e_s.p50),
+                          report.goodput ? fmt::format("{:.0f} %", *report.goodput * 100.0) : "-"});
   }
   print_table(context.out, table);
   context.out.print(
       "\nTimes in milliseconds. TTFT: from when a request was due to its first text; ITL: each gap between two pieces "
       "of\n"
       "text; TPOT: a request's mean gap per token; E2E: to its end.\n");
+}
+
+void BenchServe::write_html(const std::vector<Result>& results) const {
+  tools::LoadPage page{.url = target_.url,
+                       .model = target_.model,
+                       .when = base::format_day(base::utc_day(base::unix_time_s())),
+                       .rows = {}};
+  for (const auto& [what, report] : results)
+    page.rows.push_back({load_name(what.concurrency, what.rate), report});
+  std::ofstream file(html_file_, std::ios::binary);
+  file << tools::html_report(page);
+  if (!file.flush()) throw base::Exception(base::ErrorKind::kIo, html_file_ + ": can't be written");
 }
 
 }  // namespace vitrine::cli

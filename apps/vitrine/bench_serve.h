@@ -33,6 +33,7 @@ class BenchServe {
   std::vector<std::string> prompts(std::size_t count, std::uint64_t seed) const;
   Result measure(const Case& what, std::uint64_t seed, const Context& context) const;
   void print(const std::vector<Result>& results, const Context& context) const;
+  void write_html(const std::vector<Result>& results) const;
 
   tools::LoadTarget target_;
   std::vector<std::size_t> concurrencies_;
@@ -43,6 +44,7 @@ class BenchServe {
   std::string prompts_file_;
   std::string ttft_limit_;
   std::string tpot_limit_;
+  std::string html_file_;
   std::size_t seed_ = 1;
 };
 

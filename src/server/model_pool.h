@@ -62,9 +62,7 @@ class ModelSlot {
   // Whether requests may begin on it.
   bool is_open() const { return state_ == State::kReady && !is_closing_; }
   // Whether it may go: nobody uses it, nor is about to.
-  bool is_idle() const {
-    return state_ == State::kReady && num_users_ == 0 && num_expected_ == 0 && !offer_.is_pinned;
-  }
+  bool is_idle() const { return state_ == State::kReady && num_users_ == 0 && num_expected_ == 0 && !offer_.is_pinned; }
 
   ModelOffer offer_;
   State state_;

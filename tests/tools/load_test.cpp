@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "support/reference_data.h"
+#include "tools/load/html_report.h"
 #include "tools/load/load_report.h"
 #include "tools/load/prompts.h"
 #include "tools/load/sse_reader.h"
@@ -113,6 +114,23 @@ TEST(SyntheticPrompts, ShareTheirBeginningAndNothingElse) {
   EXPECT_EQ(starts.size(), 1U);
   EXPECT_EQ(std::set<std::string>(prompts.begin(), prompts.end()).size(), 50U);
   EXPECT_EQ(prompts, synthetic_prompts(50, 30, 10, 1));
+}
+
+TEST(HtmlReport, HasPlotsAndFiguresOfEachLoadAndNothingOfTheEndpointsOwn) {
+  LoadReport quick;
+  quick.num_requests = 8;
+  quick.output_tokens_per_s = 75.5;
+  quick.ttft_s = {.p50 = 0.25, .p90 = 0.5, .p99 = 1.5};
+  const std::string page = html_report({.url = "http://host/?a=<b>&\"c\"",
+                                        .model = "<script>",
+                                        .when = "2025-03-14",
+                                        .rows = {{"1 at once", quick}, {"8 at once", {}}}});
+  EXPECT_THAT(page, ::testing::HasSubstr("http://host/?a=&lt;b&gt;&amp;&quot;c&quot;"));
+  EXPECT_THAT(page, ::testing::Not(::testing::HasSubstr("<script>")));
+  EXPECT_THAT(page, ::testing::HasSubstr("<td>8</td><td>0</td><td>75.5</td>"));
+  EXPECT_THAT(page, ::testing::HasSubstr("<title>1 at once p99: 1500</title>"));
+  EXPECT_THAT(page, ::testing::HasSubstr("8 at once"));
+  EXPECT_THAT(page, ::testing::Not(::testing::HasSubstr("nan")));
 }
 
 }  // namespace
