@@ -118,6 +118,7 @@ base::Result<RequestId> Engine::submit(Request request, EventCallback callback, 
   const std::scoped_lock lock(inbox_mutex_);
   const RequestId id = setup.id = static_cast<RequestId>(next_id_++);
   submitted_.push_back(std::make_unique<Sequence>(std::move(setup)));
+  if (num_unfinished_ == num_paused_) progress_at_ = std::chrono::steady_clock::now();
   ++num_unfinished_;
   inbox_filled_.notify_one();
   return id;
@@ -126,6 +127,13 @@ base::Result<RequestId> Engine::submit(Request request, EventCallback callback, 
 void Engine::abort(RequestId id) {
   const std::scoped_lock lock(inbox_mutex_);
   aborted_.push_back(id);
+  inbox_filled_.notify_one();
+}
+
+void Engine::note_pause(RequestId id, bool is_paused) {
+  const std::scoped_lock lock(inbox_mutex_);
+  pauses_.emplace_back(id, is_paused);
+  inbox_filled_.notify_one();
 }
 
 bool Engine::has_work() const {
@@ -135,7 +143,17 @@ bool Engine::has_work() const {
 
 bool Engine::wait_for_work(std::stop_token stop) {
   std::unique_lock lock(inbox_mutex_);
-  return inbox_filled_.wait(lock, std::move(stop), [this] { return num_unfinished_ > 0; });
+  return inbox_filled_.wait(lock, std::move(stop), [this] { return num_unfinished_ > num_paused_ || has_news(); });
+}
+
+bool Engine::has_news() const {
+  return num_unfinished_ > 0 && (!aborted_.empty() || !pauses_.empty());
+}
+
+bool Engine::is_stalled() const {
+  const std::scoped_lock lock(inbox_mutex_);
+  const bool is_waited_for = num_ready_ > 0 || !submitted_.empty();
+  return is_waited_for && std::chrono::steady_clock::now() - progress_at_ >= config_.stall_limit;
 }
 
 void Engine::step() {
@@ -144,6 +162,7 @@ void Engine::step() {
   const SchedulerOutput& work = num_answering > 0
                                     ? scheduler_.schedule(chunk_budget_.tokens(num_answering, scheduler_.num_prompts()))
                                     : scheduler_.schedule();
+  note_progress();
   runner_.run(work, observer_);
   const auto results = runner_.sample(work);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - work.began;
@@ -155,10 +174,12 @@ void Engine::step() {
 void Engine::drain() {
   std::vector<std::unique_ptr<Sequence>> submitted;
   std::vector<RequestId> aborted;
+  std::vector<std::pair<RequestId, bool>> pauses;
   {
     const std::scoped_lock lock(inbox_mutex_);
     submitted.swap(submitted_);
     aborted.swap(aborted_);
+    pauses.swap(pauses_);
   }
   for (auto& sequence : submitted) {
     scheduler_.add(std::move(sequence));
@@ -166,6 +187,19 @@ void Engine::drain() {
   for (const RequestId id : aborted) {
     finish(id, end_event(FinishReason::kAbort));
   }
+  for (const auto& [id, is_paused] : pauses) {
+    scheduler_.set_paused(id, is_paused);
+  }
+}
+
+// Of the steps before, and who waits now.
+void Engine::note_progress() {
+  const std::scoped_lock lock(inbox_mutex_);
+  const bool was_at_rest = num_paused_ == num_unfinished_;
+  num_paused_ = scheduler_.num_paused();
+  num_ready_ = scheduler_.num_ready();
+  const std::size_t before = std::exchange(num_positions_, scheduler_.num_positions());
+  if (was_at_rest || num_positions_ != before) progress_at_ = std::chrono::steady_clock::now();
 }
 
 void Engine::publish(const SchedulerOutput& work, std::span<const SampleResult> results) {

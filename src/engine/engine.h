@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/memory_ledger.h"
@@ -40,6 +42,8 @@ struct EngineConfig {
   // A finished answer is read again as part of a prompt while nothing else is to be done, so that a conversation's next
   // turn finds all of it in the prefix cache: rows that were generated are never shared, their bits differ.
   bool settle_answers = false;
+  // A request that waits while nothing gets on for this long means that the engine is stalled.
+  std::chrono::milliseconds stall_limit{30'000};
   // All but the tokens on which the bits of keys and values depend: model file, adapter, numeric paths, instruction
   // set.
   std::string prefix_seed = {};
@@ -96,11 +100,17 @@ class Engine {
   base::Result<RequestId> submit(Request request, EventCallback callback, trace::Timeline* timeline = nullptr);
   // Ends a request with FinishReason::kAbort in the next step; no effect on one that has ended.
   void abort(RequestId id);
+  // A paused request computes nothing until it is resumed, and gives its place to others. No effect on one that has
+  // ended. Any thread.
+  void pause(RequestId id) { note_pause(id, true); }
+  void resume(RequestId id) { note_pause(id, false); }
 
   void step();
   bool has_work() const;
-  // Blocks until there is work or `stop` is requested; true when there is work.
+  // Blocks until there is work that is not paused, or `stop` is requested; true when there is such work.
   bool wait_for_work(std::stop_token stop);
+  // Requests wait, and for EngineConfig::stall_limit no position was computed that was not known before. Any thread.
+  bool is_stalled() const;
 
   // Sees the values of every forward pass from now on; null: nobody. Must outlive its use.
   void set_observer(models::ForwardObserver* observer) { observer_ = observer; }
@@ -119,7 +129,10 @@ class Engine {
   Engine(const models::Model& model, EngineConfig config, kvcache::KvCache cache, base::MemoryLedger& ledger);
 
   std::vector<kvcache::PrefixDigest> prefix_digests(const Request& request) const;
+  void note_pause(RequestId id, bool is_paused);
+  bool has_news() const;
   void drain();
+  void note_progress();
   void publish(const SchedulerOutput& work, std::span<const SampleResult> results);
   void publish_token(const SampleResult& result);
   void finish(RequestId id, TokenEvent event);
@@ -143,8 +156,13 @@ class Engine {
   std::condition_variable_any inbox_filled_;
   std::vector<std::unique_ptr<Sequence>> submitted_;
   std::vector<RequestId> aborted_;
+  std::vector<std::pair<RequestId, bool>> pauses_;  // the newest last
   std::uint64_t next_id_ = 0;
   std::size_t num_unfinished_ = 0;
+  std::size_t num_paused_ = 0;  // of those
+  std::size_t num_ready_ = 0;   // that could begin if there were room, as of the last step
+  std::size_t num_positions_ = 0;
+  std::chrono::steady_clock::time_point progress_at_;
 };
 
 }  // namespace vitrine::engine

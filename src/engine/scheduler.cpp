@@ -13,8 +13,8 @@ void Scheduler::add(std::unique_ptr<Sequence> sequence) {
 }
 
 std::size_t Scheduler::num_answering() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(running_, [](const auto& item) { return item.second->next_is_generated(); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      running_, [](const auto& item) { return item.second->next_is_generated() && !item.second->is_paused(); }));
 }
 
 const SchedulerOutput& Scheduler::schedule(std::size_t max_beside_answers) {
@@ -23,6 +23,7 @@ const SchedulerOutput& Scheduler::schedule(std::size_t max_beside_answers) {
   output_.num_preempted = 0;
   output_.num_prompt_rows = 0;
   if (has_foreground()) suspend_background();
+  if (num_paused_ > 0) suspend_paused();
   make_room_for_running();
   output_.num_answering = num_answering();
   const std::size_t limit = output_.num_answering > 0 ? max_beside_answers : config_.max_chunk_tokens;
@@ -33,14 +34,47 @@ const SchedulerOutput& Scheduler::schedule(std::size_t max_beside_answers) {
 }
 
 bool Scheduler::has_foreground() const {
-  const auto leads = [](const Queue& queue) { return !queue.empty() && !queue.begin()->first.background; };
-  return leads(running_) || leads(waiting_);
+  const auto has_one = [](const Queue& queue) {
+    return std::ranges::any_of(queue,
+                               [](const auto& item) { return !item.first.background && !item.second->is_paused(); });
+  };
+  return has_one(running_) || has_one(waiting_);
 }
 
 // What they have computed stays cached, so beginning again costs them a block at most.
 void Scheduler::suspend_background() {
   while (!running_.empty() && std::prev(running_.end())->first.background)
     suspend(std::prev(running_.end()));
+}
+
+// A client that takes nothing of its answer must not keep others from theirs.
+void Scheduler::suspend_paused() {
+  if (num_ready() == 0) return;
+  for (auto place = running_.begin(); place != running_.end();) {
+    const auto next = std::next(place);
+    if (place->second->is_paused()) suspend(place);
+    place = next;
+  }
+}
+
+std::size_t Scheduler::num_ready() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      waiting_, [](const auto& item) { return !item.first.background && !item.second->is_paused(); }));
+}
+
+Sequence* Scheduler::find(RequestId id) {
+  for (Queue* queue : {&running_, &waiting_}) {
+    const auto place = std::ranges::find(*queue, id, [](const auto& item) { return item.first.id; });
+    if (place != queue->end()) return place->second.get();
+  }
+  return nullptr;
+}
+
+void Scheduler::set_paused(RequestId id, bool is_paused) {
+  Sequence* const sequence = find(id);
+  if (sequence == nullptr || sequence->is_paused() == is_paused) return;
+  sequence->set_paused(is_paused);
+  is_paused ? ++num_paused_ : --num_paused_;
 }
 
 std::size_t Scheduler::num_background() const {
@@ -57,6 +91,7 @@ std::optional<RequestId> Scheduler::oldest_background() const {
 
 void Scheduler::make_room_for_running() {
   for (auto place = running_.begin(); place != running_.end(); ++place) {
+    if (place->second->is_paused()) continue;
     if (!make_room(*place->second)) return;  // it was the last one and is gone
   }
 }
@@ -64,16 +99,19 @@ void Scheduler::make_room_for_running() {
 // False when the sequence itself had to go.
 bool Scheduler::make_room(Sequence& sequence) {
   while (!blocks_.grow(sequence.table, sequence.num_tokens())) {
-    const bool is_last = std::prev(running_.end())->second.get() == &sequence;
-    preempt_last();
-    if (is_last) return false;
+    const auto victim = next_victim();
+    const bool is_itself = victim->second.get() == &sequence;
+    suspend(victim);
+    ++output_.num_preempted;
+    if (is_itself) return false;
   }
   return true;
 }
 
-void Scheduler::preempt_last() {
-  suspend(std::prev(running_.end()));
-  ++output_.num_preempted;
+// A paused one, else the last.
+Scheduler::Queue::iterator Scheduler::next_victim() {
+  const auto paused = std::ranges::find_if(running_, [](const auto& item) { return item.second->is_paused(); });
+  return paused != running_.end() ? paused : std::prev(running_.end());
 }
 
 void Scheduler::suspend(Queue::iterator place) {
@@ -86,6 +124,7 @@ void Scheduler::suspend(Queue::iterator place) {
 // Returns how much of the chunk is left.
 std::size_t Scheduler::schedule_running(std::size_t chunk_left) {
   for (const auto& [key, sequence] : running_) {
+    if (sequence->is_paused()) continue;
     // One generated row each stands outside the chunk: a long prompt beside it must not stop an answer.
     const std::size_t own = sequence->next_is_generated() ? 1 : 0;
     const std::size_t num_rows = std::min(sequence->num_pending(), own + chunk_left);
@@ -106,6 +145,7 @@ void Scheduler::schedule_waiting(std::size_t chunk_left) {
   if (running_.empty()) batch_left_ = std::min(config_.max_sequences, waiting_.size());
   while (chunk_left > 0 && may_admit()) {
     const auto next = next_waiting();
+    if (next == waiting_.end()) return;
     Sequence& sequence = *next->second;
     if (sequence.request().background && has_foreground()) return;
     if (!admit(sequence)) return;
@@ -119,11 +159,12 @@ void Scheduler::schedule_waiting(std::size_t chunk_left) {
 }
 
 Scheduler::Queue::iterator Scheduler::next_waiting() {
-  const auto first = waiting_.begin();
+  const auto first = std::ranges::find_if(waiting_, [](const auto& item) { return !item.second->is_paused(); });
   auto next = first;
-  if (shares_.num_active() < 2) return next;
+  if (first == waiting_.end() || shares_.num_active() < 2) return next;
   for (auto place = first; place != waiting_.end() && place->first.ranks_with(first->first); ++place) {
     const Sequence& sequence = *place->second;
+    if (sequence.is_paused()) continue;
     if (sequence.has_started()) return place;
     if (shares_.served(sequence.request().tenant) < shares_.served(next->second->request().tenant)) next = place;
   }
@@ -157,7 +198,7 @@ void Scheduler::update() {
   for (const ScheduledRows& scheduled : output_.rows) {
     const auto& [sequence, num_rows, starts] = scheduled;
     if (scheduled.samples()) shares_.charge(sequence->request().tenant, FairShare::kGeneratedTokenCost);
-    sequence->advance(num_rows);
+    num_positions_ += sequence->advance(num_rows);
     blocks_.publish(sequence->table, sequence->prefix(), std::min(sequence->num_computed(), num_shareable(*sequence)));
   }
 }
@@ -175,7 +216,9 @@ std::unique_ptr<Sequence> Scheduler::remove(RequestId id) {
   } else {
     sequence = take(waiting_, id);
   }
-  if (sequence) shares_.leave(sequence->request().tenant);
+  if (!sequence) return nullptr;
+  shares_.leave(sequence->request().tenant);
+  if (sequence->is_paused()) --num_paused_;
   return sequence;
 }
 

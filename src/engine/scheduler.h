@@ -48,7 +48,7 @@ struct SchedulerConfig {
 // preempted: it gives its blocks up, waits, and computes them again, generated positions as generated rows. So the
 // first in order always finishes. Of those that wait with equal priority the next is one that had begun already, else
 // the first of the tenant served least (FairShare); it is not overtaken while it does not fit. Those in the background
-// give way to all others at once. No model, no tensors; owned by the engine thread.
+// give way to all others at once, paused ones to whoever waits. No model, no tensors; owned by the engine thread.
 class Scheduler {
  public:
   Scheduler(SchedulerConfig config, std::size_t num_blocks) : config_(config), blocks_(num_blocks) {}
@@ -61,11 +61,20 @@ class Scheduler {
   std::size_t num_answering() const;
   // The scheduled rows were computed: counts them and publishes full prompt blocks.
   void update();
+  // A paused sequence gets no rows. It keeps its blocks until room is needed or another waits, which then goes first.
+  void set_paused(RequestId id, bool is_paused);
   // Takes a sequence out and gives its blocks back; null when there is none with this id.
   std::unique_ptr<Sequence> remove(RequestId id);
 
-  // All others, those in the background left out.
-  std::size_t num_prompts() const { return num_running() + num_waiting() - num_answering() - num_background(); }
+  // All others, those in the background or paused left out.
+  std::size_t num_prompts() const {
+    return num_running() + num_waiting() - num_answering() - num_background() - num_paused_;
+  }
+  std::size_t num_paused() const { return num_paused_; }
+  // Of those that wait, the ones that could begin if there were room.
+  std::size_t num_ready() const;
+  // Positions that were computed for the first time: grows whenever anything gets on.
+  std::size_t num_positions() const { return num_positions_; }
   std::size_t num_background() const;
   // The oldest one in the background that waits.
   std::optional<RequestId> oldest_background() const;
@@ -85,9 +94,10 @@ class Scheduler {
 
   bool has_foreground() const;
   void suspend_background();
+  void suspend_paused();
   void make_room_for_running();
   bool make_room(Sequence& sequence);
-  void preempt_last();
+  Queue::iterator next_victim();
   void suspend(Queue::iterator place);
   std::size_t schedule_running(std::size_t chunk_left);
   void schedule_waiting(std::size_t chunk_left);
@@ -95,6 +105,7 @@ class Scheduler {
   Queue::iterator next_waiting();
   std::size_t num_shareable(const Sequence& sequence) const;
   bool admit(Sequence& sequence);
+  Sequence* find(RequestId id);
   static std::unique_ptr<Sequence> take(Queue& queue, RequestId id);
 
   SchedulerConfig config_;
@@ -102,6 +113,8 @@ class Scheduler {
   Queue waiting_;
   Queue running_;
   FairShare shares_;
+  std::size_t num_paused_ = 0;
+  std::size_t num_positions_ = 0;
   std::size_t batch_left_ = 0;  // static batches: that may still join the one that runs
   SchedulerOutput output_;
 };

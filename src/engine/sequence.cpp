@@ -14,7 +14,14 @@ Sequence::Sequence(Setup setup)
 
 void Sequence::start(std::size_t num_cached) {
   num_computed_ = num_cached;
+  num_ever_computed_ = std::max(num_ever_computed_, num_cached);
   if (!cached_tokens_) cached_tokens_ = num_cached;
+}
+
+std::size_t Sequence::advance(std::size_t num_rows) {
+  num_computed_ += num_rows;
+  const std::size_t before = std::exchange(num_ever_computed_, std::max(num_ever_computed_, num_computed_));
+  return num_ever_computed_ - before;
 }
 
 void Sequence::restart() {

@@ -59,12 +59,16 @@ class Sequence {
 
   // Cached positions count as computed. Called at each admission; what a client is told is the first one's.
   void start(std::size_t num_cached);
-  void advance(std::size_t num_rows) { num_computed_ += num_rows; }
+  // Returns how many of the rows were computed for the first time.
+  std::size_t advance(std::size_t num_rows);
   void restart();  // its blocks were taken away, or what they hold is to be forgotten
   // Takes the hidden states of the next rows, one after the other, before advance().
   void pool(std::span<const float> hidden);
   // Of what was pooled, with length 1; empty without pooling. Not finite where the hidden states were not.
   std::vector<float> embedding() const;
+  // While paused it gets no rows.
+  bool is_paused() const { return is_paused_; }
+  void set_paused(bool is_paused) { is_paused_ = is_paused; }
   base::Result<sampling::Sampled> sample(std::span<float> logits) const;
   // Takes the sampled token; the reason when it is the last one.
   std::optional<FinishReason> append(TokenId token);
@@ -84,6 +88,8 @@ class Sequence {
   std::vector<TokenId> tokens_;
   std::vector<double> pooled_;  // the sum, or the last
   std::size_t num_computed_ = 0;
+  std::size_t num_ever_computed_ = 0;
+  bool is_paused_ = false;
   std::optional<std::size_t> cached_tokens_;
 };
 

@@ -12,4 +12,7 @@ enum class BlockId : std::uint32_t {};
 // 16: one SIMD lane per position when keys are stored transposed inside the block (see kv_cache.h).
 inline constexpr std::size_t kBlockTokens = 16;
 
+// Whose blocks are counted together: those of one tenant.
+using HolderId = std::uint64_t;
+
 }  // namespace vitrine::kvcache

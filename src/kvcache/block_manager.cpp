@@ -2,12 +2,24 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <ranges>
 
 #include "base/check.h"
 #include "base/checked.h"
 
 namespace vitrine::kvcache {
+namespace {
+
+// Prompts with the same root share their prefixes, so they are of one tenant. Two roots that begin alike only share a
+// count.
+HolderId holder_of(const PrefixView& prompt) {
+  HolderId holder = 0;
+  if (!prompt.digests.empty()) std::memcpy(&holder, prompt.digests.front().data(), sizeof holder);
+  return holder;
+}
+
+}  // namespace
 
 void BlockManager::append_cached(const PrefixView& prompt, std::size_t max_blocks, std::vector<BlockId>& blocks) const {
   const std::size_t num_blocks = std::min(max_blocks, prompt.num_blocks());
@@ -34,6 +46,7 @@ std::optional<std::size_t> BlockManager::reserve(BlockTable& table, const Reserv
     pool_.add_owner(block);
   }
   table.num_published_ = num_cached;
+  table.holder_ = holder_of(wanted.prompt);
   VT_CHECK(grow(table, wanted.num_tokens), "room was counted before it was taken");
   return num_cached * kBlockTokens;
 }
@@ -43,7 +56,7 @@ bool BlockManager::grow(BlockTable& table, std::size_t num_tokens) {
   if (num_needed <= table.blocks_.size()) return true;
   if (num_needed - table.blocks_.size() > pool_.num_available()) return false;
   while (table.blocks_.size() < num_needed) {
-    const auto allocation = pool_.allocate();
+    const auto allocation = pool_.allocate(table.holder_);
     if (allocation->was_cached) index_.forget(allocation->block);
     table.blocks_.push_back(allocation->block);
   }

@@ -30,7 +30,8 @@ class BlockManager {
   bool grow(BlockTable& table, std::size_t num_tokens);
   // Tells the index of the full blocks among the first num_computed tokens of the prompt, all computed as prompt rows.
   void publish(BlockTable& table, const PrefixView& prompt, std::size_t num_computed);
-  // Gives every block back; those that the index knows stay cached until room is needed.
+  // Gives every block back; those that the index knows stay cached until room is needed, up to an equal share of each
+  // tenant.
   void release(BlockTable& table);
 
   const BlockPool& pool() const { return pool_; }

@@ -28,6 +28,7 @@ class BlockTable {
 
   std::vector<BlockId> blocks_;
   std::size_t num_published_ = 0;
+  HolderId holder_ = 0;
 };
 
 }  // namespace vitrine::kvcache

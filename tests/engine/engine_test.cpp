@@ -190,6 +190,23 @@ TEST(Engine, DoesNotShareCachedPrefixesBetweenSalts) {
   EXPECT_EQ(test.answer_to(request).last.cached_tokens, 48);
 }
 
+TEST(Engine, AFloodOfOneTenantsPromptsLeavesOthersTheirPrefixes) {
+  EngineConfig config;
+  config.max_sequences = 4;
+  config.kv_memory_bytes = kv_bytes_of_blocks(32);
+  TestEngine test(config);
+  Request quiet = greedy_request(random_prompt(161, 1), 1);
+  quiet.cache_salt = quiet.tenant = "quiet";
+  test.answer_to(quiet);
+  for (unsigned i = 0; i < 200; ++i) {
+    Request unique = greedy_request(random_prompt(60, 100 + i), 1);
+    unique.cache_salt = unique.tenant = "flood";
+    test.submit(unique);
+  }
+  test.run();
+  EXPECT_EQ(test.answer_to(quiet).last.cached_tokens, 160);
+}
+
 TEST(Engine, ExplainsWhyAPromptIsNotCached) {
   TestEngine test;
   Request request = greedy_request(random_prompt(64, 1), 1);

@@ -68,6 +68,46 @@ TEST(BlockPool, AnIdleBlockThatFindsAnOwnerIsNotEvicted) {
   EXPECT_FALSE(pool.allocate());
 }
 
+// Fills a block, and leaves it cached and idle.
+void cache_one(BlockPool& pool, HolderId holder) {
+  const BlockId block = pool.allocate(holder)->block;
+  pool.mark_cached(block);
+  pool.release(block);
+}
+
+TEST(BlockPool, AFloodEvictsTheFloodersOwnBlocks) {
+  BlockPool pool(16);
+  constexpr HolderId kQuiet = 1;
+  constexpr HolderId kFlood = 2;
+  for (int i = 0; i < 6; ++i)
+    cache_one(pool, kQuiet);
+  for (int i = 0; i < 1000; ++i)
+    cache_one(pool, kFlood);
+  EXPECT_EQ(pool.num_held(kQuiet), 6);
+  EXPECT_EQ(pool.num_held(kFlood), 10);
+  EXPECT_EQ(pool.check_integrity(), "");
+}
+
+TEST(BlockPool, NobodyKeepsMoreThanAnEqualShareFromTheOthers) {
+  BlockPool pool(12);
+  for (int i = 0; i < 12; ++i)
+    cache_one(pool, 1);
+  for (int i = 0; i < 100; ++i)
+    cache_one(pool, 2 + static_cast<HolderId>(i % 2));
+  for (const HolderId holder : {1, 2, 3})
+    EXPECT_EQ(pool.num_held(holder), 4) << holder;
+}
+
+TEST(BlockPool, BlocksInUseCountToo) {
+  BlockPool pool(4);
+  cache_one(pool, 1);
+  pool.allocate(2);
+  pool.allocate(2);
+  cache_one(pool, 2);
+  EXPECT_TRUE(pool.allocate(3)->was_cached);
+  EXPECT_EQ(pool.num_held(1), 1) << "the oldest is not taken from whoever holds less";
+}
+
 TEST(BlockPool, HoldsItsInvariantsOverRandomOperations) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -79,7 +119,7 @@ TEST(BlockPool, HoldsItsInvariantsOverRandomOperations) {
     const unsigned operation = random() % 8;
     if (operation < 3) {
       const bool had_room = pool.num_available() > 0;
-      const auto allocation = pool.allocate();
+      const auto allocation = pool.allocate(random() % 4);
       ASSERT_EQ(allocation.has_value(), had_room);
       if (allocation) owned.push_back(allocation->block);
     } else if (!owned.empty() && operation == 3) {
