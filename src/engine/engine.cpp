@@ -316,9 +316,4 @@ EngineSnapshot Engine::snapshot() const {
   return snapshot;
 }
 
-kvcache::PrefixExplanation Engine::explain_prefix(const Request& request) const {
-  const auto digests = prefix_digests(request);
-  return scheduler_.blocks().index().explain({request.prompt, digests});
-}
-
 }  // namespace vitrine::engine

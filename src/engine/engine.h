@@ -120,8 +120,6 @@ class Engine {
   std::size_t hidden_size() const { return model_.config().hidden_size; }
   EngineStats stats() const;
   EngineSnapshot snapshot() const;
-  // How much of a prompt is cached now, and the first token that differs from what is.
-  kvcache::PrefixExplanation explain_prefix(const Request& request) const;
   // The first invariant that does not hold, in words; empty when all hold.
   std::string check_integrity() const { return scheduler_.check_integrity(); }
 

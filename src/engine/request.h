@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "kvcache/prefix_index.h"
 #include "sampling/sampler.h"
 #include "sampling/sampling_params.h"
 
@@ -77,6 +78,8 @@ struct TokenEvent {
   std::size_t prompt_tokens = 0;
   std::size_t completion_tokens = 0;
   std::size_t cached_tokens = 0;  // of the prompt, taken from the prefix cache
+  // Why not more of it, as things stood when the request began; of requests with a timeline, where prefixes are cached.
+  std::optional<kvcache::PrefixExplanation> prefix;
   RequestTimings timings;
 };
 

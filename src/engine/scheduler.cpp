@@ -190,6 +190,7 @@ bool Scheduler::admit(Sequence& sequence) {
   if (!num_cached) return false;
   const bool is_new = !sequence.has_started() && !sequence.request().background;
   if (is_new) shares_.charge(sequence.request().tenant, sequence.prompt_tokens() - *num_cached);
+  if (sequence.wants_explanation()) sequence.explain(blocks_.index().explain(sequence.prefix()));
   sequence.start(*num_cached);
   return true;
 }

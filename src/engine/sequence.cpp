@@ -76,6 +76,7 @@ void Sequence::send(TokenEvent event) const {
   event.prompt_tokens = prompt_tokens();
   event.completion_tokens = completion_tokens();
   event.cached_tokens = cached_tokens_.value_or(0);
+  event.prefix = prefix_explanation_;
   event.timings = clock.timings();
   setup_.callback(event);
 }

@@ -57,6 +57,11 @@ class Sequence {
   bool has_started() const { return cached_tokens_.has_value(); }
   bool wants_token() const { return request().max_tokens != std::size_t{0}; }
 
+  // Whether the client is told why no more of its prompt was cached.
+  bool wants_explanation() const {
+    return setup_.timeline != nullptr && !setup_.prefix_digests.empty() && !has_started();
+  }
+  void explain(const kvcache::PrefixExplanation& prefix) { prefix_explanation_ = prefix; }
   // Cached positions count as computed. Called at each admission; what a client is told is the first one's.
   void start(std::size_t num_cached);
   // Returns how many of the rows were computed for the first time.
@@ -91,6 +96,7 @@ class Sequence {
   std::size_t num_ever_computed_ = 0;
   bool is_paused_ = false;
   std::optional<std::size_t> cached_tokens_;
+  std::optional<kvcache::PrefixExplanation> prefix_explanation_;
 };
 
 }  // namespace vitrine::engine

@@ -131,7 +131,10 @@ void Generation::note_delivery(Clock::time_point came) {
 void Generation::take_event(std::size_t index, const TokenEvent& event, std::vector<ChoiceDelta>& news) {
   Choice& choice = choices_[index];
   count(choice, event);
-  if (index == 0) report_.timings = event.timings;
+  if (index == 0) {
+    report_.timings = event.timings;
+    report_.prefix = event.prefix;
+  }
   ChoiceDelta delta{.choice = index, .embedding = event.embedding, .error = event.error};
   const bool is_end_token = event.finish_reason == FinishReason::kStop;
   if (event.token && !is_end_token) {

@@ -47,6 +47,7 @@ struct Usage {
 struct GenerationReport {
   Usage usage;
   engine::RequestTimings timings;
+  std::optional<kvcache::PrefixExplanation> prefix;  // of the first choice's prompt; nothing where none is cached
   std::vector<double> token_times_s;  // when each token came, from the moment at which the request was submitted
   double total_s = 0.0;               // to the last token of all choices
   std::vector<engine::FinishReason> finish_reasons;  // of each choice that has ended, in the order of their ends

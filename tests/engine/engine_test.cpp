@@ -208,14 +208,27 @@ TEST(Engine, AFloodOfOneTenantsPromptsLeavesOthersTheirPrefixes) {
 }
 
 TEST(Engine, ExplainsWhyAPromptIsNotCached) {
+  using Reason = kvcache::PrefixExplanation::Reason;
   TestEngine test;
   Request request = greedy_request(random_prompt(64, 1), 1);
-  test.answer_to(request);
+  std::optional<kvcache::PrefixExplanation> prefix;
+  const auto explain = [&] {
+    trace::Timeline timeline;
+    ASSERT_TRUE(test.engine().submit(
+        request, [&](const TokenEvent& event) { prefix = event.prefix; }, &timeline));
+    test.run();
+    ASSERT_TRUE(prefix);
+  };
+  explain();
+  EXPECT_EQ(prefix->reason, Reason::kNothingFollows);
+  explain();
+  EXPECT_EQ(prefix->reason, Reason::kWholeBlocksCached);
   request.prompt[20] = 62;
-  const auto answer = test.engine().explain_prefix(request);
-  EXPECT_EQ(answer.reason, kvcache::PrefixExplanation::Reason::kTokenDiffers);
-  EXPECT_EQ(answer.position, 20);
-  EXPECT_EQ(answer.requested_token, 62);
+  explain();
+  EXPECT_EQ(prefix->reason, Reason::kTokenDiffers);
+  EXPECT_EQ(prefix->num_cached_tokens, 16);
+  EXPECT_EQ(prefix->position, 20);
+  EXPECT_EQ(prefix->requested_token, 62);
 }
 
 TEST(Engine, CachesNothingWhenThePrefixCacheIsOff) {

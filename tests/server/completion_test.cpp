@@ -116,6 +116,20 @@ TEST_F(Completion, EachOfSeveralChoicesEndsOnce_bug066) {
   testing::count_cases("bugs", 1);
 }
 
+TEST_F(Completion, SaysWhyAPromptWasNotCached) {
+  std::string content(200, 'x');
+  EXPECT_EQ(chat({}, content).json()["prefix_cache"]["reason"], "not_cached");
+  EXPECT_EQ(chat({}, content).json()["prefix_cache"]["reason"], "all_full_blocks_cached");
+  content[100] = 'y';
+  const Json prefix = chat({}, content).json()["prefix_cache"];
+  EXPECT_EQ(prefix["reason"], "token_differs");
+  EXPECT_EQ(prefix["cached_text"], "x");
+  EXPECT_EQ(prefix["requested_text"], "y");
+  EXPECT_GE(prefix["position"], prefix["cached_tokens"]);
+  const auto events = chat({{"stream", true}}, content).events();
+  EXPECT_EQ(Json::parse(events[events.size() - 2])["prefix_cache"]["reason"], "all_full_blocks_cached");
+}
+
 TEST_F(Completion, UsageCountsWhatWasCachedAlikeWithAndWithoutStreaming_bug060) {
   const std::string content(200, 'x');
   const Json first = chat({}, content).json()["usage"];

@@ -79,6 +79,21 @@ Json timings_json(const GenerationReport& report, const PrepareTimes& prepare) {
   return json;
 }
 
+Json prefix_json(const kvcache::PrefixExplanation& prefix, const tokenizer::Tokenizer* tokenizer) {
+  using Reason = kvcache::PrefixExplanation::Reason;
+  Json json;
+  json["cached_tokens"] = prefix.num_cached_tokens;
+  json["reason"] = prefix.reason == Reason::kWholeBlocksCached ? "all_full_blocks_cached"
+                   : prefix.reason == Reason::kTokenDiffers    ? "token_differs"
+                                                               : "not_cached";
+  if (prefix.reason != Reason::kTokenDiffers) return json;
+  json["position"] = prefix.position;
+  if (tokenizer == nullptr) return json;
+  json["cached_text"] = token_text(*tokenizer, prefix.cached_token);
+  json["requested_text"] = token_text(*tokenizer, prefix.requested_token);
+  return json;
+}
+
 Json chat_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer) {
   Json content = Json::array();
   for (const TokenScore& score : scores) {

@@ -33,6 +33,11 @@ struct PrepareTimes {
 // The `timings` of an answer.
 nlohmann::ordered_json timings_json(const GenerationReport& report, const PrepareTimes& prepare);
 
+// Why no more of a prompt came from the prefix cache: {cached_tokens, reason} and, where a token differs from the
+// nearest prompt that is cached, {position, cached_text, requested_text}. `tokenizer` may be null: then the texts are
+// left out.
+nlohmann::ordered_json prefix_json(const kvcache::PrefixExplanation& prefix, const tokenizer::Tokenizer* tokenizer);
+
 // choices[].logprobs of a chat completion: {"content": [{token, logprob, bytes, top_logprobs}]}.
 nlohmann::ordered_json chat_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Tokenizer& tokenizer);
 

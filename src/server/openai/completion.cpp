@@ -210,6 +210,8 @@ class Answer {
   void add_report(Json& json) const {
     json["timings"] =
         timings_json(generation_.report(), {.load_s = prepared_.load_s, .prepare_s = prepared_.prepare_s});
+    if (const auto& prefix = generation_.report().prefix)
+      json["prefix_cache"] = prefix_json(*prefix, prepared_.model->tokenizer);
     if (!prepared_.warnings.empty()) json["warnings"] = prepared_.warnings;
   }
 
