@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,6 +40,7 @@ class ServeCommand final : public Command {
                fmt::format("A catalog name, a file or folder, or hf:ORG/REPO[:FILE] (default {})", kDefaultModel));
     parser.add("-m,--model,--model-path", model_, "The same as the positional");
     add_address_flags(parser);
+    add_log_flags(parser);
     parser.add("--chat-template", chat_template_, "A file to take in place of the model's own chat template");
     add_runtime_flags(parser, runtime_flags_);
     parser
@@ -111,6 +113,28 @@ class ServeCommand final : public Command {
         .group("Serving");
   }
 
+  void add_log_flags(const Parser& parser) {
+    parser
+        .add_function(
+            "--log-format", [this](const std::string& name) { set_log_format(name); },
+            "A line for each request: text (default), json or off. No line holds a prompt, an answer or a key")
+        .group("Serving");
+    parser.add("--log", log_path_, "Append the lines to this file (default: standard error)").group("Serving");
+  }
+
+  void set_log_format(const std::string& name) {
+    log_format_ = server::parse_log_format(name);
+    if (!log_format_)
+      throw base::Exception(base::ErrorKind::kUsage, fmt::format("--log-format {}: use text, json or off", name));
+  }
+
+  // Who asks for quiet and names no log wants none.
+  server::LogOptions log_options(bool is_quiet) const {
+    const bool is_wanted = !is_quiet || !log_path_.empty();
+    return {.format = log_format_.value_or(is_wanted ? server::LogFormat::kText : server::LogFormat::kOff),
+            .path = log_path_};
+  }
+
   void set_prefix_cache(const std::string& mode) {
     if (mode != "exact" && mode != "fast" && mode != "off")
       throw base::Exception(base::ErrorKind::kUsage, fmt::format("--prefix-cache {}: use exact, fast or off", mode));
@@ -150,6 +174,7 @@ class ServeCommand final : public Command {
     });
     model.engine = &engine;
     options_.port = static_cast<unsigned short>(port_);
+    options_.log = log_options(context.flags.quiet);
     const std::string name = model.name;
     std::vector<server::ServedModel> served;
     served.push_back(std::move(model));
@@ -180,6 +205,8 @@ class ServeCommand final : public Command {
   std::string name_;
   std::string chat_template_;
   std::string prices_;
+  std::string log_path_;
+  std::optional<server::LogFormat> log_format_;
   std::vector<std::string> aliases_;
   std::size_t port_ = 8080;
   server::ServerOptions options_;
