@@ -1,7 +1,6 @@
 #include "base/utc_date.h"
 
 #include <charconv>
-#include <chrono>
 
 #include <fmt/format.h>
 
@@ -47,6 +46,14 @@ std::string format_day(std::int64_t day) {
   const year_month_day date = date_of(day);
   return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
                      static_cast<unsigned>(date.day()));
+}
+
+std::string format_time(std::chrono::system_clock::time_point time) {
+  const auto since_1970 = std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch();
+  const auto day = std::chrono::floor<days>(since_1970);
+  const std::chrono::hh_mm_ss clock(since_1970 - day);
+  return fmt::format("{}T{:02}:{:02}:{:02}.{:03}Z", format_day(day.count()), clock.hours().count(),
+                     clock.minutes().count(), clock.seconds().count(), clock.subseconds().count());
 }
 
 std::optional<std::int64_t> parse_day(std::string_view text) {

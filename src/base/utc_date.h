@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,8 @@ std::int64_t first_day_of_next_month(std::int64_t day);
 
 // "2025-03-14".
 std::string format_day(std::int64_t day);
+// "2025-03-14T15:09:26.535Z" (RFC 3339).
+std::string format_time(std::chrono::system_clock::time_point time);
 // nullopt for what is no such text, and for days that no calendar has.
 std::optional<std::int64_t> parse_day(std::string_view text);
 

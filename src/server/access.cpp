@@ -21,6 +21,21 @@ ApiException unauthorized(std::string message) {
                        .headers = {{"www-authenticate", "Bearer"}}});
 }
 
+bool may_use(store::KeyRole role, Scope scope) {
+  if (role == store::KeyRole::kAdmin) return true;
+  return scope == (role == store::KeyRole::kScrape ? Scope::kScrape : Scope::kUser);
+}
+
+ApiException forbidden(store::KeyRole role, Scope scope) {
+  ApiError error{.status = 403, .message = "this needs the API key of an admin", .code = "admin_key_needed"};
+  if (scope == Scope::kScrape) error.message += ", or one made with `vitrine keys create NAME --scrape`";
+  if (role == store::KeyRole::kScrape) {
+    error.message = "this API key may read /metrics and nothing else";
+    error.code = "scrape_key_only";
+  }
+  return ApiException(std::move(error));
+}
+
 bool is_reading(const HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
@@ -62,8 +77,7 @@ std::optional<store::KeyGrant> Access::admit(const HttpRequest& request, Scope s
     throw unauthorized(
         "changes need the API key of an admin, and there is none yet: run `vitrine keys create NAME --admin`");
   store::KeyGrant grant = check(request);
-  if (scope == Scope::kAdmin && grant.role != store::KeyRole::kAdmin)
-    throw ApiException({.status = 403, .message = "this needs the API key of an admin", .code = "admin_key_needed"});
+  if (!may_use(grant.role, scope)) throw forbidden(grant.role, scope);
   uses_s_[grant.key_id] = base::unix_time_s();
   return grant;
 }

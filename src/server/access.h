@@ -25,8 +25,8 @@ class Access {
   // Keys that are not revoked, as of the last admit() or refresh().
   std::size_t num_live_keys() const { return ring_ ? ring_->num_live() : 0; }
 
-  // Nothing where no key was needed. Throws ApiException: 401 that says what is wrong, 403 where the key is not an
-  // admin's, 503 where the keys can't be read.
+  // Nothing where no key was needed. Throws ApiException: 401 that says what is wrong, 403 where the key is not for
+  // this, 503 where the keys can't be read.
   std::optional<store::KeyGrant> admit(const HttpRequest& request, Scope scope);
 
   // Looks for changes that other processes made. False where the keys can't be read; the first of several such errors

@@ -15,7 +15,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"GET", "/keys", Scope::kPublic, answer_web_page},
     {"GET", "/docs", Scope::kPublic, answer_web_page},
     {"GET", "/health", Scope::kPublic, answer_health},
-    {"GET", "/metrics", Scope::kAdmin, answer_metrics},
+    {"GET", "/metrics", Scope::kScrape, answer_metrics},
     {"GET", "/v1/admin/live", Scope::kAdmin, answer_live},
     {"GET", "/v1/models", Scope::kUser, answer_models},
     {"GET", "/v1/requests/{id}/trace", Scope::kUser, answer_request_trace},

@@ -78,6 +78,21 @@ ApiError dead_key() {
   return {.status = 401, .message = "the API key was revoked or rotated meanwhile", .code = "invalid_api_key"};
 }
 
+// Nobody reads it; 499 is how nginx counts such requests.
+ApiError client_gone() {
+  return {.status = 499, .message = "the client closed the connection", .code = "client_gone"};
+}
+
+// What the exchange is answered in place of `error`, which may be no more than what followed.
+ApiError true_error(const Exchange& exchange, const ApiError& error) {
+  if (exchange.is_cut()) return dead_key();
+  return exchange.is_gone() ? client_gone() : error;
+}
+
+std::string name_of(const ApiError& error) {
+  return error.code.empty() ? std::string(error.type()) : error.code;
+}
+
 }  // namespace
 
 std::string_view strip_base(std::string_view path) {
@@ -104,18 +119,22 @@ const Route& find_route(std::string_view method, std::string_view path) {
                       .headers = {{"allow", methods}}});
 }
 
-// Its exchange is open as long as this lives.
+// Its exchange is open as long as this lives; its end, however it comes about, is a line in the log.
 class Router::Entry {
  public:
-  Entry(std::list<OpenExchange>& all, Exchange& exchange) : all_(all), place_(all.insert(all.end(), {&exchange})) {}
-  ~Entry() { all_.erase(place_); }
+  Entry(Router& router, Exchange& exchange)
+      : router_(router), place_(router.open_.insert(router.open_.end(), {&exchange})) {}
+  ~Entry() {
+    router_.log_end(*place_);
+    router_.open_.erase(place_);
+  }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
 
   OpenExchange& open() { return *place_; }
 
  private:
-  std::list<OpenExchange>& all_;
+  Router& router_;
   std::list<OpenExchange>::iterator place_;
 };
 
@@ -133,14 +152,38 @@ void Router::admit(const HttpRequest& head, Admission& admission) {
   check_content_type(head);
 }
 
+RequestOutcome Router::Admission::outcome(const HttpRequest& head, std::string_view request_id) const {
+  return {.request_id = request_id,
+          .method = head.method,
+          .route = route != nullptr ? route->path : std::string_view(),
+          .path = head.path,
+          .key_id = grant ? std::string_view(grant->key_id) : std::string_view()};
+}
+
+void Router::log_end(const OpenExchange& open) {
+  const Exchange& exchange = *open.exchange;
+  RequestOutcome outcome = open.admission.outcome(exchange.request(), exchange.id());
+  outcome.status = open.status != 0 ? open.status : exchange.status();
+  outcome.answer = exchange.note() ? &*exchange.note() : nullptr;
+  outcome.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - open.began).count();
+  outcome.error = open.error;
+  log_request(log_, outcome);
+}
+
 // A body may take long to arrive, and a key be revoked meanwhile: dispatch() asks again.
-std::optional<HttpResponse> Router::refuse_head(const HttpRequest& head) {
+std::optional<HttpResponse> Router::refuse_head(const HttpRequest& head, const std::string& id) {
   Admission admission;
   try {
     admit(head, admission);
   } catch (const ApiException& exception) {
-    service_.metrics().count_response(admission.path(), exception.error().status);
-    return exception.error().response();
+    const ApiError& error = exception.error();
+    const std::string name = name_of(error);
+    RequestOutcome outcome = admission.outcome(head, id);
+    outcome.status = error.status;
+    outcome.error = name;
+    log_request(log_, outcome);
+    service_.metrics().count_response(admission.path(), error.status);
+    return error.response();
   }
   return std::nullopt;
 }
@@ -166,20 +209,23 @@ Awaitable<void> Router::dispatch(OpenExchange& open) {
 }
 
 Awaitable<void> Router::handle(Exchange& exchange) {
-  Entry entry(open_, exchange);
+  Entry entry(*this, exchange);
+  OpenExchange& open = entry.open();
   std::optional<ApiError> error;
   try {
-    co_await dispatch(entry.open());
+    co_await dispatch(open);
   } catch (const ApiException& exception) {
-    error = exchange.is_cut() ? dead_key() : exception.error();
+    error = true_error(exchange, exception.error());
   } catch (const boost::system::system_error&) {
+    open.error = client_gone().code;
     throw;
   } catch (const std::exception& exception) {
     fmt::print(stderr, "vitrine: request {}: {}\n", exchange.id(), exception.what());
     error = ApiError{.status = 500, .message = "the server failed on this request; its log says why"};
   }
-  service_.metrics().count_response(entry.open().admission.path(),
-                                    error && !exchange.has_begun() ? error->status : exchange.status());
+  open.error = error ? name_of(*error) : "";
+  open.status = error && !exchange.has_begun() ? error->status : exchange.status();
+  service_.metrics().count_response(open.admission.path(), open.status);
   if (!error) co_return;
   if (!exchange.has_begun()) {
     co_await exchange.respond(error->response());
@@ -189,7 +235,7 @@ Awaitable<void> Router::handle(Exchange& exchange) {
   }
 }
 
-HttpResponse Router::refuse(unsigned status) const {
+HttpResponse Router::refuse(unsigned status, const std::string& id) {
   ApiError error{.status = status, .message = "the request is malformed", .code = "malformed_request"};
   if (status == 408) error = {.status = status, .message = "the request took too long to arrive", .code = "timeout"};
   if (status == 413) error = {.status = status, .message = "the body is too long", .code = "body_too_long"};
@@ -197,6 +243,7 @@ HttpResponse Router::refuse(unsigned status) const {
     error = {.status = status, .message = "Content-Encoding: send the body as it is", .code = "unsupported_encoding"};
   if (status == 431)
     error = {.status = status, .message = "the head of the request is too long", .code = "head_too_long"};
+  log_request(log_, {.request_id = id, .status = status, .error = error.code});
   return error.response();
 }
 

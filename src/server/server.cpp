@@ -67,7 +67,8 @@ class Server::State {
                   .is_exposed = is_exposed(options_),
                   .models = options_.models},
                  open_accounting(options_)),
-        router_(service_, access_),
+        log_(options_.log),
+        router_(service_, access_, log_),
         listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path}, options_.limits,
                   router_),
         signals_(context_, SIGINT, SIGTERM),
@@ -80,11 +81,14 @@ class Server::State {
 
   void run() {
     raise_descriptor_limit();
+    log_start();
     listener_.start();
     await_signal();
     if (options_.keys != nullptr) watch_keys();
     if (options_.models.keep_alive) watch_models();
     context_.run();
+    log_.write(service_.is_faulty() ? LogLevel::kError : LogLevel::kInfo, "stop",
+               {{"reason", service_.is_faulty() ? "engine_failed" : "asked"}, {"open_requests", router_.num_open()}});
     service_.join_workers();  // they may hold what the coroutines own
     if (options_.keys != nullptr) record_uses(*options_.keys, access_.take_uses());
   }
@@ -105,6 +109,13 @@ class Server::State {
     signals_.async_wait([this](const boost::system::error_code& error, int) {
       if (!error) begin_stop(options_.grace);
     });
+  }
+
+  void log_start() {
+    nlohmann::ordered_json names = nlohmann::ordered_json::array();
+    for (const ServedModel& model : service_.models())
+      names.push_back(model.name);
+    log_.write(LogLevel::kInfo, "start", {{"url", url()}, {"models", names}, {"keys", num_keys()}});
   }
 
   void begin_stop(std::chrono::milliseconds grace) {
@@ -158,6 +169,7 @@ class Server::State {
   ServerOptions options_;
   Access access_;
   Service service_;
+  ServerLog log_;
   Router router_;
   asio::io_context context_{1};
   Listener listener_;

@@ -67,6 +67,7 @@ UsageRecorder::UsageRecorder(asio::any_io_executor executor, Exchange& exchange,
 UsageRecorder::~UsageRecorder() {
   const bool was_submitted = generation_.report().usage.prompt_tokens > 0;
   if (accounting_ != nullptr && !is_recorded_ && was_submitted) accounting_->note(make_row(), [](bool) {});
+  exchange_.set_note(make_note());
 }
 
 Awaitable<void> UsageRecorder::record() {
@@ -109,6 +110,18 @@ store::UsageRow UsageRecorder::make_row() const {
           .total_s = report.total_s,
           .cost_nano = 0,
           .currency = {}};
+}
+
+AnswerNote UsageRecorder::make_note() const {
+  const GenerationReport& report = generation_.report();
+  const std::vector<double>& times_s = report.token_times_s;
+  return {.model = generation_.model().name,
+          .prompt_tokens = report.usage.prompt_tokens,
+          .cached_tokens = report.usage.cached_tokens,
+          .completion_tokens = report.usage.completion_tokens,
+          .finish_reason = std::string(engine::finish_reason_name(worst(report.finish_reasons))),
+          .queue_s = report.timings.queue_s,
+          .ttft_s = times_s.empty() ? std::nullopt : std::optional(times_s.front())};
 }
 
 }  // namespace vitrine::server

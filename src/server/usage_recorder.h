@@ -9,7 +9,7 @@
 namespace vitrine::server {
 
 // Writes the ledger's row of one generation, whatever becomes of it, and settles with the limits of its key. Everything
-// that it is made of outlives it. Without accounting it does nothing.
+// that it is made of outlives it. Without accounting it does no more than leave the exchange its note.
 class UsageRecorder {
  public:
   UsageRecorder(asio::any_io_executor executor, Exchange& exchange, Accounting* accounting,
@@ -26,6 +26,7 @@ class UsageRecorder {
 
  private:
   store::UsageRow make_row() const;
+  AnswerNote make_note() const;
 
   asio::any_io_executor executor_;
   Exchange& exchange_;

@@ -12,7 +12,6 @@
 namespace vitrine::store {
 namespace {
 
-constexpr std::string_view kPrefix = "sk-";
 constexpr std::string_view kBase62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kBase36 = "0123456789abcdefghijklmnopqrstuvwxyz";
 
@@ -41,7 +40,7 @@ std::string checksum(std::string_view start) {
 }
 
 std::string start_of(std::string_view id, std::string_view secret) {
-  return fmt::format("{}{}-{}", kPrefix, id, secret);
+  return fmt::format("{}{}-{}", ApiKey::kPrefix, id, secret);
 }
 
 bool is_made_of(std::string_view text, std::string_view alphabet) {
@@ -79,14 +78,14 @@ ApiKey make_api_key(std::string id) {
 base::Result<ApiKey> parse_api_key(std::string_view text) {
   if (text.empty()) return base::usage_error("it is empty");
   if (const auto stray = stray_part(text); !stray.empty()) return base::usage_error(std::string(stray));
-  if (!text.starts_with(kPrefix)) return base::usage_error("it does not begin with sk-");
+  if (!text.starts_with(ApiKey::kPrefix)) return base::usage_error("it does not begin with sk-");
   if (text.size() != ApiKey::kTextLength) {
     return base::usage_error(
         fmt::format("it is {} characters long; a key of this server has {}", text.size(), ApiKey::kTextLength));
   }
-  const std::size_t secret_at = kPrefix.size() + ApiKey::kIdLength + 1;
+  const std::size_t secret_at = ApiKey::kPrefix.size() + ApiKey::kIdLength + 1;
   const std::size_t checksum_at = secret_at + ApiKey::kSecretLength + 1;
-  ApiKey key{std::string(text.substr(kPrefix.size(), ApiKey::kIdLength)),
+  ApiKey key{std::string(text.substr(ApiKey::kPrefix.size(), ApiKey::kIdLength)),
              std::string(text.substr(secret_at, ApiKey::kSecretLength))};
   const bool is_whole = text[secret_at - 1] == '-' && text[checksum_at - 1] == '-' && is_made_of(key.id, kBase36) &&
                         is_made_of(key.secret, kBase62) && text.substr(checksum_at) == key.last_characters();

@@ -11,6 +11,7 @@ namespace vitrine::store {
 // An API key as its owner holds it: "sk-" ID "-" SECRET "-" CHECKSUM. The id is public; the secret is 256 bits of the
 // operating system's randomness; the checksum lets a typing mistake be told from a key that does not exist.
 struct ApiKey {
+  static constexpr std::string_view kPrefix = "sk-";
   static constexpr std::size_t kIdLength = 8;        // of 0-9a-z
   static constexpr std::size_t kSecretLength = 43;   // of 0-9A-Za-z: 62^43 is just over 2^256
   static constexpr std::size_t kChecksumLength = 4;  // the same characters

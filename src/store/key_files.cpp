@@ -44,7 +44,9 @@ CREATE TABLE limits (key_id TEXT NOT NULL REFERENCES keys, name TEXT NOT NULL, v
                      PRIMARY KEY (key_id, name)) STRICT, WITHOUT ROWID;
 CREATE TABLE allowed_models (key_id TEXT NOT NULL REFERENCES keys, model TEXT NOT NULL,
                              PRIMARY KEY (key_id, model)) STRICT, WITHOUT ROWID;
-)"});
+)",
+     // role: a number of KeyRole. User and admin are those that is_admin had.
+     "ALTER TABLE keys RENAME COLUMN is_admin TO role"});
 
 base::Exception lost(const fs::path& path, const fs::path& other, std::string_view why) {
   return {ErrorKind::kIo, fmt::format("{}: {}; restore it from a backup, or move {} away too to begin without keys",

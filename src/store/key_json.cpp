@@ -36,10 +36,6 @@ std::vector<std::string> read_models(const Json& value) {
   return names;
 }
 
-std::string_view role_name(KeyRole role) {
-  return role == KeyRole::kAdmin ? "admin" : "user";
-}
-
 }  // namespace
 
 Json to_json(const KeyLimits& limits) {

@@ -43,10 +43,10 @@ void KeyRing::refresh() {
 void KeyRing::load() {
   std::unordered_map<std::string, Key> keys;
   Statement rows =
-      database_.prepare("SELECT id, is_admin, revoked, number, mac, retired FROM keys JOIN secrets ON key_id = id");
+      database_.prepare("SELECT id, role, revoked, number, mac, retired FROM keys JOIN secrets ON key_id = id");
   while (rows.step()) {
     Key& key = keys[rows.text(0)];
-    key.role = rows.integer(1) != 0 ? KeyRole::kAdmin : KeyRole::kUser;
+    key.role = role_of_number(rows.integer(1));
     key.is_revoked = rows.integer_or_null(2).has_value();
     Secret secret{.number = rows.integer(3), .mac = {}, .is_current = !rows.integer_or_null(5)};
     const auto mac = rows.bytes(4);

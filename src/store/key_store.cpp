@@ -17,13 +17,13 @@ constexpr std::size_t kMaxKeyNameBytes = 100;
 constexpr std::int64_t kNumKeptSecrets = 16;  // of one key, the retired ones among them
 
 constexpr std::string_view kSelectInfo =
-    "SELECT keys.id, name, is_admin, last_characters, keys.created, last_used, revoked "
+    "SELECT keys.id, name, role, last_characters, keys.created, last_used, revoked "
     "FROM keys JOIN secrets ON secrets.key_id = keys.id AND retired IS NULL LEFT JOIN uses ON uses.key_id = keys.id ";
 
 KeyInfo read_info(const Statement& row) {
   return {.id = row.text(0),
           .name = row.text(1),
-          .role = row.integer(2) != 0 ? KeyRole::kAdmin : KeyRole::kUser,
+          .role = role_of_number(row.integer(2)),
           .last_characters = row.text(3),
           .created_s = row.integer(4),
           .last_used_s = row.integer_or_null(5),
@@ -50,10 +50,10 @@ NewKey KeyStore::create(const std::string& name, KeyRole role, const LimitChange
       .id = make_key_id(), .name = name, .role = role, .last_characters = {}, .created_s = base::unix_time_s()};
   info.limits = changed({}, limits);
   Transaction transaction(database_);
-  database_.prepare("INSERT INTO keys (id, name, is_admin, created) VALUES (?, ?, ?, ?)")
+  database_.prepare("INSERT INTO keys (id, name, role, created) VALUES (?, ?, ?, ?)")
       .bind(1, info.id)
       .bind(2, info.name)
-      .bind(3, std::int64_t{role == KeyRole::kAdmin})
+      .bind(3, static_cast<std::int64_t>(role))
       .bind(4, info.created_s)
       .run();
   write_limits(database_, info.id, info.limits);

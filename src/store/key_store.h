@@ -11,10 +11,9 @@
 #include "store/database.h"
 #include "store/key_files.h"
 #include "store/key_limits.h"
+#include "store/key_role.h"
 
 namespace vitrine::store {
-
-enum class KeyRole { kUser, kAdmin };
 
 // What may be known of a key; its secret is not kept. Times are seconds since 1970.
 struct KeyInfo {

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 
@@ -43,6 +44,17 @@ def run_keys(state, *words):
     """`vitrine keys WORDS`: the JSON that it prints."""
     command = [os.environ["VITRINE_BINARY"], "keys", *words, "--json"]
     return json.loads(subprocess.check_output(command, env={**os.environ, "VITRINE_STATE": str(state)}))
+
+
+def find_tool(name, package):
+    """The path of a program that a test needs; where it is missing the test is skipped, or fails under CI=true."""
+    path = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+    if path:
+        return path
+    missing = f"needs {name}, of Debian's package {package}"
+    if os.environ.get("CI") == "true":
+        pytest.fail(missing)
+    pytest.skip(missing)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,13 @@ TEST(UtcDate, MonthsAreThoseOfTheCalendar) {
   EXPECT_EQ(next("2025-12-31"), "2026-01-01");
 }
 
+TEST(UtcDate, ATimeIsThatOfRfc3339) {
+  const std::chrono::system_clock::time_point epoch;
+  EXPECT_EQ(format_time(epoch + std::chrono::milliseconds(1'741'964'966'535)), "2025-03-14T15:09:26.535Z");
+  EXPECT_EQ(format_time(epoch + std::chrono::microseconds(999)), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(format_time(epoch - std::chrono::milliseconds(1)), "1969-12-31T23:59:59.999Z");
+}
+
 TEST(UtcDate, OnlyDaysOfTheCalendarAreRead) {
   for (const char* day : {"1970-01-01", "2024-02-29", "2025-12-31"})
     EXPECT_EQ(format_day(*parse_day(day)), day);

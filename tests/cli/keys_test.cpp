@@ -79,6 +79,19 @@ TEST_F(KeysCommand, JsonHasTheDocumentedFields) {
   EXPECT_EQ(keys_json({"list"}).at("keys").at(0).at("revoked"), revoked.at("revoked"));
 }
 
+TEST_F(KeysCommand, AKeyHasOneRole) {
+  keys({"create", "laptop"});
+  keys({"create", "boss", "--admin"});
+  keys({"create", "prometheus", "--scrape"});
+  std::vector<std::string> roles;
+  const json listed = keys_json({"list"});
+  for (const json& row : listed.at("keys"))
+    roles.push_back(row.at("role"));
+  EXPECT_THAT(roles, ::testing::UnorderedElementsAre("user", "admin", "scrape"));
+  EXPECT_THAT(keys({"list"}).out, HasSubstr("scrape"));
+  expect_error(keys({"create", "both", "--admin", "--scrape"}), 64, "a key has one role");
+}
+
 TEST_F(KeysCommand, ErrorsSayWhatToDo) {
   expect_error(keys({"revoke", "nobody00"}), 66, "vitrine keys list");
   expect_error(keys({"rotate", "a\nb"}), 66, "no key has this id");

@@ -356,6 +356,36 @@ TEST_F(Scopes, AdminRoutesAreForAdminKeysAlone) {
   EXPECT_EQ(status(access, Scope::kPublic, ""), 200U);
 }
 
+TEST_F(Scopes, AScrapeKeyReadsTheMetricsAndNothingElse) {
+  const std::string scrape = store_.create("prometheus", KeyRole::kScrape).text;
+  const std::string user = store_.create("user", KeyRole::kUser).text;
+  const std::string admin = store_.create("admin", KeyRole::kAdmin).text;
+  Access access(&store_);
+  for (const Route& route : routes()) {
+    const std::string method(route.method);
+    const bool is_public = route.scope == Scope::kPublic;
+    const bool is_metrics = route.path == "/metrics";
+    EXPECT_EQ(route.scope == Scope::kScrape, is_metrics) << route.path;
+    EXPECT_EQ(status(access, route.scope, scrape, method.c_str()), is_public || is_metrics ? 200U : 403U) << route.path;
+    EXPECT_EQ(status(access, route.scope, admin, method.c_str()), 200U) << route.path;
+    const bool is_users = is_public || route.scope == Scope::kUser;
+    EXPECT_EQ(status(access, route.scope, user, method.c_str()), is_users ? 200U : 403U) << route.path;
+  }
+}
+
+TEST_F(Scopes, ARefusalSaysWhichKeyIsNeeded) {
+  const std::string scrape = bearer(store_.create("prometheus", KeyRole::kScrape).text);
+  const std::string user = bearer(store_.create("user", KeyRole::kUser).text);
+  const TestServer server(options());
+  EXPECT_EQ(ask(server.port(), get("/metrics", scrape)).status, 200);
+  EXPECT_THAT(ask(server.port(), get("/metrics", user)).body, HasSubstr("--scrape"));
+  for (const std::string& request : {get("/v1/models", scrape), get("/v1/admin/keys", scrape)}) {
+    const WireAnswer answer = ask(server.port(), request);
+    EXPECT_EQ(answer.status, 403);
+    EXPECT_EQ(answer.json()["error"]["code"], "scrape_key_only");
+  }
+}
+
 TEST_F(Scopes, WithoutAStoreNoKeyIsRight) {
   Access access(nullptr);
   EXPECT_EQ(status(access, Scope::kUser, ""), 200U);

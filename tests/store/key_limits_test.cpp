@@ -68,6 +68,8 @@ TEST_F(Limits, ADatabaseOfTheFirstVersionIsUpgradedWithAllThatIsInIt) {
   EXPECT_EQ(ring.check(key).grant.limits, KeyLimits{});
   EXPECT_EQ(store.list().at(0).name, "old");
   EXPECT_EQ(store.list().at(0).role, KeyRole::kAdmin);
+  store.create("prometheus", KeyRole::kScrape);
+  EXPECT_EQ(store.list().at(1).role, KeyRole::kScrape) << "a role that the first version did not have";
   EXPECT_EQ(store.change_limits("aaaaaaaa", change("tokens_per_day", 5)).tokens_per_day, 5);
   EXPECT_EQ(KeyStore(temp_.path()).list().at(0).limits.tokens_per_day, 5);
 }

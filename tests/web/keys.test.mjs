@@ -83,6 +83,21 @@ onPage("a new key is shown once, and works", "/keys", () => admin, async (page) 
   assert.ok(!(await page.content()).includes(key), "the key is gone from the page");
 });
 
+onPage("a key for Prometheus reads the metrics and is marked", "/keys", () => admin, async (page) => {
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.locator("#key-name").fill("prometheus");
+  await page.locator("#key-admin").check();
+  await page.locator("#key-scrape").check();
+  assert.equal(await page.locator("#key-admin").isChecked(), false, "a key has one role");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  const key = await page.locator("#new-key").innerText();
+  assert.equal(await status(key), 403);
+  assert.equal((await fetch(server.url + "/metrics", { headers: { authorization: `Bearer ${key}` } })).status, 200);
+  await page.getByLabel("I have stored it").check();
+  await page.getByRole("button", { name: "Done" }).click();
+  await row(page, "prometheus").getByText("scrape", { exact: true }).waitFor();
+});
+
 onPage("rotating gives another key, revoking none", "/keys", () => admin, async (page) => {
   const first = await create(page, "tablet");
   await row(page, "tablet").getByRole("button", { name: "Rotate" }).click();

@@ -61,7 +61,7 @@ store::KeyLimits::Number parse_limit(const store::LimitRow& row, const std::stri
 void print_table_of(const std::vector<KeyInfo>& keys, const Context& context) {
   Table table{{"ID", "NAME", "ROLE", "ENDS IN", "CREATED", "LAST USED", "STATE", "LIMITS"}, {}, {}};
   for (const KeyInfo& key : keys) {
-    table.rows.push_back({key.id, key.name, key.role == KeyRole::kAdmin ? "admin" : "user", key.last_characters,
+    table.rows.push_back({key.id, key.name, std::string(store::role_name(key.role)), key.last_characters,
                           format_date(key.created_s), format_date(key.last_used_s.value_or(0)),
                           key.revoked_s ? "revoked " + format_date(*key.revoked_s) : "live", describe(key.limits)});
   }
@@ -79,6 +79,7 @@ class KeysCommand final : public Command {
         limits_(parser.add_command("limits", "Show or change what the owner of a key may use")) {
     create_.add("name", name_, "Whose or what for, for your own use").required();
     create_.add_switch("--admin", is_admin_, "A key that may also use what is for admins");
+    create_.add_switch("--scrape", is_scrape_, "A key that may read /metrics and nothing else, for Prometheus");
     rotate_.add("id", id_, "As `vitrine keys list` shows it").required();
     revoke_.add("id", id_, "As `vitrine keys list` shows it").required();
     limits_.add("id", id_, "As `vitrine keys list` shows it").required();
@@ -109,6 +110,13 @@ class KeysCommand final : public Command {
         .group("Limits");
   }
 
+  KeyRole role() const {
+    if (is_admin_ && is_scrape_)
+      throw base::Exception(base::ErrorKind::kUsage, "--admin, --scrape: a key has one role; give one of the two");
+    if (is_admin_) return KeyRole::kAdmin;
+    return is_scrape_ ? KeyRole::kScrape : KeyRole::kUser;
+  }
+
   store::LimitChanges changes() const {
     store::LimitChanges changes = changes_;
     if (models_ == std::vector<std::string>{"all"}) {
@@ -120,7 +128,7 @@ class KeysCommand final : public Command {
   }
 
   void create(store::KeyStore& keys, const Context& context) const {
-    print_new(keys.create(name_, is_admin_ ? KeyRole::kAdmin : KeyRole::kUser, changes()), context,
+    print_new(keys.create(name_, role(), changes()), context,
               "This is the only time that the key is shown: keep it now. A running server knows it already.");
   }
 
@@ -170,6 +178,7 @@ class KeysCommand final : public Command {
   std::string name_;
   std::string id_;
   bool is_admin_ = false;
+  bool is_scrape_ = false;
   store::LimitChanges changes_;
   std::vector<std::string> models_;
 };

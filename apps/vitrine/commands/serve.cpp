@@ -97,6 +97,7 @@ class ServeCommand final : public Command {
                            "asked for",
                            kDefaultModel));
     add_address_flags(parser);
+    add_log_flags(parser);
     parser.add("--chat-template", chat_template_, "A file to take in place of the model's own chat template");
     add_runtime_flags(parser, runtime_flags_);
     parser
@@ -183,6 +184,28 @@ class ServeCommand final : public Command {
         .group("Serving");
     parser.add_switch("--strict", options_.strict, "Refuse fields that no endpoint knows, in place of a warning")
         .group("Serving");
+  }
+
+  void add_log_flags(const Parser& parser) {
+    parser
+        .add_function(
+            "--log-format", [this](const std::string& name) { set_log_format(name); },
+            "A line for each request: text (default), json or off. No line holds a prompt, an answer or a key")
+        .group("Serving");
+    parser.add("--log", log_path_, "Append the lines to this file (default: standard error)").group("Serving");
+  }
+
+  void set_log_format(const std::string& name) {
+    log_format_ = server::parse_log_format(name);
+    if (!log_format_)
+      throw base::Exception(base::ErrorKind::kUsage, fmt::format("--log-format {}: use text, json or off", name));
+  }
+
+  // Who asks for quiet and names no log wants none.
+  server::LogOptions log_options(bool is_quiet) const {
+    const bool is_wanted = !is_quiet || !log_path_.empty();
+    return {.format = log_format_.value_or(is_wanted ? server::LogFormat::kText : server::LogFormat::kOff),
+            .path = log_path_};
   }
 
   void set_prefix_cache(const std::string& mode) {
@@ -290,6 +313,7 @@ class ServeCommand final : public Command {
 
   int serve(const Context& context, std::vector<server::ModelOffer> offers) {
     options_.port = static_cast<unsigned short>(port_);
+    options_.log = log_options(context.flags.quiet);
     const std::string names = list_names(offers);
     server::Server server(options_, std::move(offers));
     announce(context, server, names);
@@ -329,6 +353,8 @@ class ServeCommand final : public Command {
   std::string chat_template_;
   std::string prices_;
   std::string memory_;
+  std::string log_path_;
+  std::optional<server::LogFormat> log_format_;
   std::vector<std::string> aliases_;
   std::vector<std::string> pinned_;
   std::optional<std::size_t> keep_alive_s_;

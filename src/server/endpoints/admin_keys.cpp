@@ -22,9 +22,9 @@ Json to_json(const KeyUse& use) {
 }
 
 KeyRole read_role(Fields& fields) {
-  const std::string role = fields.text("role").value_or("user");
-  if (role != "user" && role != "admin") throw bad_field("role", "must be \"user\" or \"admin\"");
-  return role == "admin" ? KeyRole::kAdmin : KeyRole::kUser;
+  const auto role = store::parse_role(fields.text("role").value_or("user"));
+  if (!role) throw bad_field("role", "must be \"user\", \"admin\" or \"scrape\"");
+  return *role;
 }
 
 struct NewKeyRequest {

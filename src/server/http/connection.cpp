@@ -95,8 +95,9 @@ class TimedSocket {
 // The exchange over one request of a connection.
 class ConnectionExchange final : public Exchange {
  public:
-  ConnectionExchange(TimedSocket& stream, const HttpLimits& limits, http::request<http::string_body> message)
-      : Exchange(to_request(message), "req-" + base::random_hex(12)),
+  ConnectionExchange(TimedSocket& stream, const HttpLimits& limits, http::request<http::string_body> message,
+                     std::string id)
+      : Exchange(to_request(message), std::move(id)),
         stream_(stream),
         limits_(limits),
         version_(message.version()),
@@ -255,19 +256,21 @@ class Connection {
     parser.header_limit(limits_.head_bytes);
     parser.body_limit(limits_.body_bytes);
     error_code error;
+    const std::string id = "req-" + base::random_hex(12);
     co_await read_head(parser, error);
     std::optional<unsigned> status = status_of(error);
     if (!error && !status) status = check_head(parser.get(), limits_);
     if (!error && !status && may_be_long(parser)) {
-      if (auto refusal = handler_.refuse_head(to_request(parser.get()))) co_return co_await refuse(*std::move(refusal));
+      if (auto refusal = handler_.refuse_head(to_request(parser.get()), id))
+        co_return co_await refuse(*std::move(refusal), id);
     }
     if (!error && !status) {
       co_await read_body(parser, error);
       status = status_of(error);
     }
-    if (error || status) co_return co_await refuse(status);
+    if (error || status) co_return co_await refuse(status, id);
     is_first_ = false;
-    ConnectionExchange exchange(stream_, limits_, parser.release());
+    ConnectionExchange exchange(stream_, limits_, parser.release(), id);
     co_await handler_.handle(exchange);
     co_return exchange.can_go_on();
   }
@@ -320,16 +323,16 @@ class Connection {
   }
 
   // Answers what never became a request, and closes: where the next one would begin is not known.
-  Awaitable<bool> refuse(std::optional<unsigned> status) {
+  Awaitable<bool> refuse(std::optional<unsigned> status, const std::string& id) {
     if (!status) co_return false;
-    HttpResponse response = handler_.refuse(*status);
-    co_return co_await refuse(std::move(response));
+    HttpResponse response = handler_.refuse(*status, id);
+    co_return co_await refuse(std::move(response), id);
   }
 
-  Awaitable<bool> refuse(HttpResponse response) {
+  Awaitable<bool> refuse(HttpResponse response, const std::string& id) {
     http::request<http::string_body> nothing(http::verb::get, "/", 11);
     nothing.keep_alive(false);
-    ConnectionExchange exchange(stream_, limits_, std::move(nothing));
+    ConnectionExchange exchange(stream_, limits_, std::move(nothing), id);
     co_await exchange.respond(std::move(response));
     co_await linger();
     co_return false;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/answer_note.h"
 #include "server/awaitable.h"
 #include "server/http/message.h"
 #include "server/quotas.h"
@@ -46,6 +47,10 @@ class Exchange {
   void begin_trace() { trace_ = std::make_unique<RequestTrace>(); }
   std::unique_ptr<RequestTrace> take_trace() { return std::move(trace_); }
 
+  // What its answer took from a model; nothing where it asked none.
+  const std::optional<AnswerNote>& note() const { return note_; }
+  void set_note(AnswerNote note) { note_ = std::move(note); }
+
   // The path of its route as the route table has it.
   std::string_view route() const { return route_; }
   // What stands in the path in the places of the parts in braces of its route, in their order.
@@ -71,6 +76,9 @@ class Exchange {
   // unless a write waits for a client that reads nothing.
   virtual void cut() = 0;
   bool is_cut() const { return is_cut_; }
+  // Said by whoever watched that the client closed the connection.
+  void set_gone() { is_gone_ = true; }
+  bool is_gone() const { return is_gone_ && !is_cut_; }
 
  protected:
   Exchange(HttpRequest request, std::string id) : request_(std::move(request)), id_(std::move(id)) {}
@@ -84,11 +92,13 @@ class Exchange {
   std::optional<store::KeyGrant> grant_;
   std::unique_ptr<Quotas::Ticket> ticket_;
   std::unique_ptr<RequestTrace> trace_;
+  std::optional<AnswerNote> note_;
   std::string_view route_;
   std::vector<std::string> path_values_;
   HttpHeaders headers_;
   unsigned status_ = 0;
   bool is_cut_ = false;
+  bool is_gone_ = false;
 };
 
 // Answers exchanges. Must not throw anything but boost::system::system_error out of the exchange.
@@ -97,9 +107,10 @@ class ExchangeHandler {
   virtual ~ExchangeHandler() = default;
   virtual Awaitable<void> handle(Exchange& exchange) = 0;
   // For a request whose body is long and not read yet: the answer where its head alone is reason enough to refuse it.
-  virtual std::optional<HttpResponse> refuse_head(const HttpRequest& head) = 0;
+  // `id`: as the header x-request-id of the answer will have it.
+  virtual std::optional<HttpResponse> refuse_head(const HttpRequest& head, const std::string& id) = 0;
   // For what never becomes a request: too long, malformed, too slow.
-  virtual HttpResponse refuse(unsigned status) const = 0;
+  virtual HttpResponse refuse(unsigned status, const std::string& id) = 0;
 };
 
 }  // namespace vitrine::server

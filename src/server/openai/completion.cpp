@@ -88,7 +88,10 @@ bool has_failed(const ChoiceDelta& news) {
 class DisconnectWatch {
  public:
   DisconnectWatch(Exchange& exchange, Generation& generation) : exchange_(exchange) {
-    exchange.watch([&generation] { generation.abort(); });
+    exchange.watch([&exchange, &generation] {
+      exchange.set_gone();
+      generation.abort();
+    });
   }
   ~DisconnectWatch() { exchange_.unwatch(); }
   DisconnectWatch(const DisconnectWatch&) = delete;

@@ -10,7 +10,7 @@ export type LimitChanges = Partial<Record<LimitName, number | null>> & { models?
 export interface Key {
   id: string;
   name: string;
-  role: "user" | "admin";
+  role: "user" | "admin" | "scrape";
   last_characters: string;
   created: number;
   last_used: number | null;

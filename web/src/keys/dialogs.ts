@@ -73,10 +73,12 @@ async function form(title: string, fields: Child[], action: string, submit: () =
 
 export function newKeyForm(models: Model[], create: (name: string, role: string, limits: LimitChanges) => Promise<unknown>): Promise<void> {
   const name = h("input", { type: "text", id: "key-name", maxlength: 64, required: true, autofocus: true, placeholder: "laptop" });
-  const admin = h("input", { type: "checkbox", id: "key-admin" });
+  const admin = h("input", { type: "checkbox", id: "key-admin", onchange: () => (scrape.checked = false) });
+  const scrape = h("input", { type: "checkbox", id: "key-scrape", onchange: () => (admin.checked = false) });
+  const role = (): string => (admin.checked ? "admin" : scrape.checked ? "scrape" : "user");
   const limits = new LimitFields({}, models);
-  const fields = [h("label", { for: "key-name" }, t("keys.form.name")), name, h("label", { class: "check" }, admin, t("keys.form.admin")), h("details", {}, h("summary", {}, t("keys.limits")), limits.element)];
-  return form(t("keys.create"), fields, t("keys.form.create"), () => create(name.value.trim(), admin.checked ? "admin" : "user", limits.changes()));
+  const fields = [h("label", { for: "key-name" }, t("keys.form.name")), name, h("label", { class: "check" }, admin, t("keys.form.admin")), h("label", { class: "check" }, scrape, t("keys.form.scrape")), h("details", {}, h("summary", {}, t("keys.limits")), limits.element)];
+  return form(t("keys.create"), fields, t("keys.form.create"), () => create(name.value.trim(), role(), limits.changes()));
 }
 
 export function editLimits(key: Key, models: Model[], change: (limits: LimitChanges) => Promise<unknown>): Promise<void> {

@@ -24,7 +24,7 @@ function liveRow(key: Key, actions: KeyActions): HTMLElement {
   const action = (name: "limits" | "rotate" | "revoke", cls: string): HTMLElement =>
     h("button", { class: cls, onclick: () => actions[name](key), "aria-label": `${t(`keys.${name}`)}: ${key.name}` }, t(`keys.${name}`));
   return h("tr", { "data-key": key.id },
-    h("td", {}, h("b", { class: "name" }, key.name), key.role === "admin" ? h("span", { class: "tag on" }, "admin") : null),
+    h("td", {}, h("b", { class: "name" }, key.name), key.role === "user" ? null : h("span", { class: "tag on" }, key.role)),
     h("td", { class: "mono opt" }, "…" + key.last_characters), h("td", { class: "opt mut" }, isUsedNow(key) ? t("keys.justnow") : ago(key.last_used)), h("td", { class: "n opt" }, num(key.now.running)),
     h("td", { class: "opt mono sm" }, key.limits.requests_per_minute === undefined ? t("keys.none") : t("keys.permin", { used: num(key.now.requests_last_minute), limit: num(key.limits.requests_per_minute) })),
     h("td", { class: "n" }, tokens(key.now.tokens_today)), h("td", { class: "opt" }, planUse(key)),
