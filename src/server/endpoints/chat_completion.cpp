@@ -65,6 +65,7 @@ PreparedCompletion prepare_chat(const Exchange& exchange, const Service& service
   const Json json = parse_body(exchange.request().body);
   Fields fields(json);
   PreparedCompletion prepared;
+  prepared.prompt_param = "messages";
   prepared.options = read_answer_options(fields, Flavour::kChat);
   prepared.model = &service.find_model(exchange, prepared.options.model);
   const chat::RenderRequest request = read_chat_prompt(fields, *prepared.model);

@@ -93,7 +93,9 @@ PreparedEmbeddings prepare_embeddings(const Exchange& exchange, const Service& s
   prepared.is_base64 = read_is_base64(fields);
   check_dimensions(fields, *completion.model);
   fields.text("user");
-  completion.prompts = read_text_prompts(fields, *completion.model, {.param = "input", .max_count = kMaxInputs});
+  completion.prompt_param = "input";
+  completion.prompts =
+      read_text_prompts(fields, *completion.model, {.param = completion.prompt_param, .max_count = kMaxInputs});
   completion.warnings = service.warn_of(fields.unread());
   completion.prepare_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return prepared;
