@@ -67,8 +67,9 @@ class Server::State {
                   .max_waiting = options_.max_waiting},
                  open_accounting(options_)),
         router_(service_, access_),
-        listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path}, options_.limits,
-                  router_),
+        strangers_(options_.limits.num_strangers),
+        listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path},
+                  {options_.limits, strangers_, router_}),
         signals_(context_, SIGINT, SIGTERM),
         clock_(context_),
         key_clock_(context_) {}
@@ -148,6 +149,7 @@ class Server::State {
   Access access_;
   Service service_;
   Router router_;
+  StrangerCount strangers_;
   asio::io_context context_{1};
   Listener listener_;
   asio::signal_set signals_;
