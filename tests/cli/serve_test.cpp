@@ -83,14 +83,14 @@ TEST_F(ServeCommand, ADatabaseThatMayNotBeReadIs77) {
   const bool is_root = ::geteuid() == 0;
   fs::permissions(folder_.path(), fs::perms::all);
   fs::permissions(state(), fs::perms::none);
-  if (is_root) ASSERT_EQ(::seteuid(65534), 0);
+  ASSERT_EQ(is_root ? ::seteuid(65534) : 0, 0);
   RunResult result;
   try {
     result = serve({"/no/such/model.gguf"});
   } catch (const std::exception&) {
     result.exit_code = -1;  // nobody may not even run the program where it lies
   }
-  if (is_root) ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_EQ(is_root ? ::seteuid(0) : 0, 0);
   fs::permissions(state(), fs::perms::owner_all);
   if (result.exit_code == -1 || result.exit_code == 127) GTEST_SKIP() << "another user may not run the program";
   expect_refusal(result, 77, "VITRINE_STATE");
