@@ -59,6 +59,7 @@ check_sources() {
   check format "Format (clang-format)" "$root/scripts/check_format.sh"
   check layers "Folders and what they include" python3 "$root/scripts/check_layers.py"
   check hygiene "Files that belong here" python3 "$root/scripts/check_hygiene.py"
+  check faults "Tests that the fault ledger names" python3 "$root/scripts/check_faults.py"
 }
 
 check_objects() {

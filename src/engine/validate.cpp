@@ -14,7 +14,7 @@ std::optional<Refusal> validate_ids(std::string_view param, const std::vector<To
   const auto wrong = std::ranges::find_if(
       ids, [vocab_size](TokenId id) { return id < 0 || static_cast<std::size_t>(id) >= vocab_size; });
   if (wrong == ids.end()) return std::nullopt;
-  return Refusal{"invalid_value", param,
+  return Refusal{"invalid_value", std::string(param),
                  fmt::format("{}[{}]: token id {} is not in the vocabulary; use 0 to {}", param, wrong - ids.begin(),
                              *wrong, vocab_size - 1)};
 }
@@ -34,6 +34,11 @@ std::optional<Refusal> validate_length(const Request& request, const RequestLimi
           is_context ? "--ctx" : "--kv-memory")};
 }
 
+// Messages of the sampler begin with the field's name.
+std::string field_of(const std::string& message) {
+  return message.substr(0, message.find(':'));
+}
+
 }  // namespace
 
 std::optional<Refusal> validate(const Request& request, const RequestLimits& limits) {
@@ -43,7 +48,7 @@ std::optional<Refusal> validate(const Request& request, const RequestLimits& lim
   if (request.pooling != Pooling::kNone && request.max_tokens != std::size_t{0})
     return Refusal{"invalid_value", "max_tokens", "max_tokens: an embedding generates nothing; use 0"};
   const auto sampling = sampling::validate(request.sampling, limits.vocab_size);
-  if (!sampling) return Refusal{"invalid_value", "sampling", sampling.error().message};
+  if (!sampling) return Refusal{"invalid_value", field_of(sampling.error().message), sampling.error().message};
   return std::nullopt;
 }
 

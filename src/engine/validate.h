@@ -11,8 +11,8 @@ namespace vitrine::engine {
 
 // Why a request is refused before it is queued: the API's error code and parameter, and one line for a person.
 struct Refusal {
-  std::string_view code;   // "invalid_value" or "context_length_exceeded"
-  std::string_view param;  // the field of Request
+  std::string_view code;  // "invalid_value" or "context_length_exceeded"
+  std::string param;      // the field of Request, or of its sampling parameters
   std::string message;
 };
 

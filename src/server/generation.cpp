@@ -13,7 +13,20 @@ using engine::FinishReason;
 using engine::TokenEvent;
 using Clock = std::chrono::steady_clock;
 
-// Events between two threads: the engine's puts them in, the sockets' takes them out.
+namespace {
+
+// About what a token takes as an event on the wire, and each of the others that are listed beside it.
+constexpr std::size_t kEventBytes = 256;
+constexpr std::size_t kTopLogprobBytes = 128;
+
+std::size_t bytes_of(const TokenEvent& event) {
+  return kEventBytes + event.top_logprobs.size() * kTopLogprobBytes + event.embedding.size() * sizeof(float);
+}
+
+}  // namespace
+
+// Events between two threads: the engine's puts them in, the sockets' takes them out. Where the reader is far behind,
+// because its client reads slowly, the request pauses until it has caught up.
 class Generation::Inbox {
  public:
   struct Item {
@@ -22,7 +35,8 @@ class Generation::Inbox {
     Clock::time_point came;
   };
 
-  explicit Inbox(asio::any_io_executor executor) : filled_(std::make_shared<Signal>(std::move(executor))) {}
+  Inbox(asio::any_io_executor executor, engine::Engine& engine)
+      : filled_(std::make_shared<Signal>(std::move(executor))), engine_(engine) {}
 
   // Engine thread.
   void put(std::size_t choice, const TokenEvent& event) {
@@ -31,11 +45,18 @@ class Generation::Inbox {
     const bool was_empty = items_.empty();
     items_.push_back({choice, event, Clock::now()});
     if (was_empty) filled_->raise();
+    num_bytes_ += bytes_of(event);
+    if (num_bytes_ <= kMaxBytes || event.finish_reason) return;
+    paused_.push_back(event.request);
+    engine_.pause(event.request);
   }
 
   // The other functions belong to the reader.
   std::vector<Item> take() {
     const std::scoped_lock lock(mutex_);
+    num_bytes_ = 0;
+    for (const engine::RequestId id : std::exchange(paused_, {}))
+      engine_.resume(id);
     return std::exchange(items_, {});
   }
   Awaitable<void> wait(std::chrono::milliseconds patience) { return filled_->wait(patience); }
@@ -48,15 +69,23 @@ class Generation::Inbox {
   }
 
  private:
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 10U;
+
   std::shared_ptr<Signal> filled_;
+  engine::Engine& engine_;
   std::mutex mutex_;
   std::vector<Item> items_;
+  std::size_t num_bytes_ = 0;
+  std::vector<engine::RequestId> paused_;
   bool is_closed_ = false;
 };
 
 Generation::Generation(asio::any_io_executor executor, const ServedModel& model, const std::vector<std::string>& stops,
                        RequestTrace& trace)
-    : model_(model), stops_(stops), trace_(trace), inbox_(std::make_shared<Inbox>(std::move(executor))) {}
+    : model_(model),
+      stops_(stops),
+      trace_(trace),
+      inbox_(std::make_shared<Inbox>(std::move(executor), model.engine->engine())) {}
 
 Generation::~Generation() {
   inbox_->close();
@@ -66,17 +95,13 @@ Generation::~Generation() {
 void Generation::add(engine::Request request, bool is_same_prompt) {
   auto stops = chat::StopMatcher::create(stops_);
   if (!stops) throw bad_field("stop", stops.error().message);
-  engine::Engine& engine = model_.engine->engine();
-  if (const auto refusal = engine.validate(request))
-    throw ApiException(
-        {.message = refusal->message, .param = std::string(refusal->param), .code = std::string(refusal->code)});
   const std::size_t index = choices_.size();
   if (!is_same_prompt) report_.usage.prompt_tokens += request.prompt.size();
   choices_.push_back({.text = chat::AnswerText(model_.tokenizer, *std::move(stops)), .counts_prompt = !is_same_prompt});
   const auto id = index == 0 ? submit_first(std::move(request))
-                             : engine.submit(std::move(request), [inbox = inbox_, index](const TokenEvent& event) {
-                                 inbox->put(index, event);
-                               });
+                             : model_.engine->engine().submit(
+                                   std::move(request),
+                                   [inbox = inbox_, index](const TokenEvent& event) { inbox->put(index, event); });
   if (!id) throw ApiException({.message = id.error().message});
   choices_.back().id = *id;
   ++num_running_;

@@ -54,7 +54,8 @@ struct GenerationReport {
 };
 
 // The choices of one request on their way through the engine: token events come in on the engine thread, text goes out
-// on the thread of the sockets. When this dies early the engine drops its sequences within one step.
+// on the thread of the sockets. When this dies early the engine drops its sequences within one step; when the reader
+// is some hundred tokens behind they pause.
 class Generation {
  public:
   // The model and the trace must outlive this.
@@ -65,7 +66,8 @@ class Generation {
   Generation& operator=(const Generation&) = delete;
 
   // Submits one choice; they are counted from 0. Choices of one prompt follow each other: `is_same_prompt` says that
-  // this one's prompt is not to be counted again. Throws ApiException. May run on any thread, before the first wait.
+  // this one's prompt is not to be counted again. The engine must find the request valid. Throws ApiException. May run
+  // on any thread, before the first wait.
   void add(engine::Request request, bool is_same_prompt);
 
   // What has come since the last call; nothing after `patience`. Waits for none once all have ended.

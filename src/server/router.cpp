@@ -54,8 +54,18 @@ bool is_address(std::string_view name) {
   return !error;
 }
 
+// Whether it has the form of a name or address with a port.
+bool is_host(std::string_view host) {
+  return std::ranges::all_of(host, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-._:[]").find(c) != std::string_view::npos;
+  });
+}
+
 // A page of a foreign site reaches this server through the visitor's browser, but with its own name in Host.
 void check_host(const HttpRequest& request, const Service::Options& options) {
+  if (!is_host(request.header("host")))
+    throw ApiException({.message = "Host: not the name of a host", .code = "malformed_request"});
   const std::string_view name = host_name(request.header("host"));
   const bool is_loopback = name == "localhost" || name == "127.0.0.1" || name == "[::1]" || name.empty();
   if (is_loopback || (options.is_exposed && is_address(name)) ||

@@ -69,8 +69,9 @@ class Server::State {
                  open_accounting(options_)),
         log_(options_.log),
         router_(service_, access_, log_),
-        listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path}, options_.limits,
-                  router_),
+        strangers_(options_.limits.num_strangers),
+        listener_(context_.get_executor(), {options_.host, options_.port, options_.unix_path},
+                  {options_.limits, strangers_, router_}),
         signals_(context_, SIGINT, SIGTERM),
         clock_(context_),
         key_clock_(context_),
@@ -171,6 +172,7 @@ class Server::State {
   Service service_;
   ServerLog log_;
   Router router_;
+  StrangerCount strangers_;
   asio::io_context context_{1};
   Listener listener_;
   asio::signal_set signals_;

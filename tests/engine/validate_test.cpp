@@ -47,7 +47,7 @@ TEST(Validate, RefusesSamplingParametersOutOfRange) {
   request.sampling.temperature = -1;
   const auto refusal = validate(request, kLimits);
   ASSERT_TRUE(refusal);
-  EXPECT_EQ(refusal->param, "sampling");
+  EXPECT_EQ(refusal->param, "temperature");
   EXPECT_NE(refusal->message.find("temperature"), std::string::npos);
 }
 

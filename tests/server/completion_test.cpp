@@ -2,7 +2,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <fstream>
 #include <future>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "server/server_fixture.h"
+#include "support/memory_use.h"
 #include "support/reference_data.h"
 
 namespace vitrine::server {
@@ -288,14 +288,6 @@ TEST_F(Completion, ManyClientsThatLeaveAtAnyMomentLeaveNothingBehind) {
   EXPECT_EQ(chat({}).status, 200);
 }
 
-std::size_t resident_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("RssAnon:")) return std::stoul(line.substr(8)) * 1024;
-  }
-  return 0;
-}
-
 TEST(Crowd, AThousandStreamsAllEndAndCostLittleEach) {
   constexpr std::size_t kStreams = 1000;
   rlimit limit{};
@@ -304,7 +296,7 @@ TEST(Crowd, AThousandStreamsAllEndAndCostLittleEach) {
   ::setrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur < 2 * kStreams + 100) GTEST_SKIP() << "no room for two thousand descriptors";
   const TestServer server;
-  const std::size_t before = resident_bytes();
+  const std::size_t before = testing::memory_use_bytes();
   std::vector<std::unique_ptr<SocketClient>> clients;
   for (std::size_t i = 0; i < kStreams; ++i) {
     clients.push_back(std::make_unique<SocketClient>(server.port()));
@@ -326,11 +318,7 @@ TEST(Crowd, AThousandStreamsAllEndAndCostLittleEach) {
       text += Json::parse(events[j])["choices"][0]["text"];
     EXPECT_EQ(texts.emplace(i % 10, text).first->second, text) << i;
   }
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep much memory of their own
-  EXPECT_LT(resident_bytes() - std::min(before, resident_bytes()), kStreams * (std::size_t{64} << 10U));
-#else
-  static_cast<void>(before);
-#endif
+  EXPECT_LT(testing::grown_bytes(before), kStreams * (std::size_t{64} << 10U));
 }
 
 TEST_F(Completion, StoppingLetsAnswersEnd) {

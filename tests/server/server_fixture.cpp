@@ -37,8 +37,9 @@ engine::EngineConfig TestServer::patient_engine() {
   return config;
 }
 
-TestServer::TestServer(ServerOptions options, engine::EngineConfig config)
-    : bundle_(tools::open_model(files_.path()).value_or_throw()),
+TestServer::TestServer(ServerOptions options, engine::EngineConfig config, const Quirks& quirks)
+    : files_(quirks.has_nan_token),
+      bundle_(tools::open_model(files_.path()).value_or_throw()),
       backend_({.isa = backends::cpu::choose_isa_from_environment().value_or_throw(),
                 .num_threads = 1,
                 .paths = backends::cpu::PathTable::reference(),
@@ -47,7 +48,12 @@ TestServer::TestServer(ServerOptions options, engine::EngineConfig config)
   backend_.finish_loading();
   engine_ = engine::Engine::create(*model_, std::move(config), ledger_).value_or_throw();
   template_ = chat::ChatTemplate::compile(*bundle_.chat_template).value_or_throw();
-  engine_thread_ = std::make_unique<engine::EngineThread>(*engine_, [](const std::string& what) { FAIL() << what; });
+  engine_thread_ = std::make_unique<engine::EngineThread>(
+      *engine_, [this, expects_fault = quirks.expects_fault](const std::string& what) {
+        if (!expects_fault) FAIL() << what;
+        server_->fail();
+        fault_.set_value(what);
+      });
   ServedModel model;
   model.name = "tiny";
   model.tokenizer = bundle_.tokenizer.get();

@@ -10,7 +10,8 @@
 
 #include "store/key_ring.h"
 #include "store/key_store.h"
-#include "store/run_and_kill.h"
+#include "support/run_and_kill.h"
+#include "support/soak.h"
 #include "support/temp_dir.h"
 
 namespace vitrine::store {
@@ -47,12 +48,12 @@ TEST(Crash, NothingThatWasAcknowledgedIsLost) {
   std::mt19937 random(seed);
   std::map<std::filesystem::path, std::map<std::string, std::string>> all_fates;  // of each key, as told last
   const testing::TempDir folder;
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < testing::soak_count(50, 200); ++round) {
     // Some rounds in a fresh folder, whose very making is cut off.
     const auto where = folder.path() / (round % 5 == 0 ? std::to_string(round) : "state");
     auto& fates = all_fates[where];
-    std::string whole =
-        run_and_kill([&](int told_to) { change_keys(where, told_to); }, std::chrono::microseconds(random() % 60'000));
+    std::string whole = testing::run_and_kill([&](int told_to) { change_keys(where, told_to); },
+                                              std::chrono::microseconds(random() % 60'000));
     whole.resize(whole.rfind('\n') + 1);
     std::istringstream told(whole);
     for (std::string fate, key; told >> fate >> key;)

@@ -13,9 +13,10 @@
 #include "base/result.h"
 #include "base/utc_date.h"
 #include "store/key_store.h"
-#include "store/run_and_kill.h"
 #include "store/usage_json.h"
 #include "store/usage_ledger.h"
+#include "support/run_and_kill.h"
+#include "support/soak.h"
 #include "support/temp_dir.h"
 
 namespace vitrine::store {
@@ -211,9 +212,9 @@ TEST_F(Usage, NoAcknowledgedRowIsLostToAKillAndSumsAgreeWithRows) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::int64_t num_told = 0;
-  for (int round = 0; round < 20; ++round) {
-    const std::string told = run_and_kill([&](int told_to) { append_rows(temp_.path(), told_to); },
-                                          std::chrono::microseconds(random() % 80'000));
+  for (int round = 0; round < testing::soak_count(20, 200); ++round) {
+    const std::string told = testing::run_and_kill([&](int told_to) { append_rows(temp_.path(), told_to); },
+                                                   std::chrono::microseconds(random() % 80'000));
     const Database database = open_usage_file(temp_.path(), kPatience);
     Statement find = database.prepare("SELECT count(*) FROM usage WHERE request_id = ?");
     for (std::size_t at = 0, end = told.find('\n'); end != std::string::npos; end = told.find('\n', at)) {

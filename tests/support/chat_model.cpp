@@ -1,7 +1,10 @@
 #include "support/chat_model.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -41,16 +44,32 @@ Json tokenizer_json() {
   return byte_level_tokenizer(vocabulary, 256);
 }
 
+// Overwrites a row of the embeddings in a safetensors file: eight bytes of length, a header, then the tensors.
+void spoil_row(const fs::path& path, int row) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::uint64_t header_bytes = 0;
+  file.read(reinterpret_cast<char*>(&header_bytes), sizeof header_bytes);
+  std::string header(header_bytes, ' ');
+  file.read(header.data(), static_cast<std::streamsize>(header_bytes));
+  const Json tensor = Json::parse(header)["model.embed_tokens.weight"];
+  const auto num_channels = tensor["shape"][1].get<std::size_t>();
+  const std::vector<float> values(num_channels, std::numeric_limits<float>::quiet_NaN());
+  const std::size_t offset = static_cast<std::size_t>(row) * num_channels * sizeof(float);
+  file.seekp(static_cast<std::streamoff>(8 + header_bytes + tensor["data_offsets"][0].get<std::size_t>() + offset));
+  file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(num_channels * sizeof(float)));
+}
+
 void write(const fs::path& path, const Json& value) {
   std::ofstream(path) << value.dump();
 }
 
 }  // namespace
 
-ChatModel::ChatModel() {
+ChatModel::ChatModel(bool has_nan_token) {
   const fs::path source = data_path("models/llama");
   const fs::path target = path();
   fs::copy_file(source / "model.safetensors", target / "model.safetensors");
+  if (has_nan_token) spoil_row(target / "model.safetensors", kNanId);
   Json config = read_json(source / "config.json");
   config["max_position_embeddings"] = kContextTokens;
   config["eos_token_id"] = kEndId;

@@ -13,8 +13,10 @@ class ChatModel {
   static constexpr int kContextTokens = 1 << 20;
   static constexpr int kStartId = 256;  // <|im_start|>
   static constexpr int kEndId = 257;    // <|im_end|>
+  static constexpr int kNanId = 319;    // see below
 
-  ChatModel();
+  // With `has_nan_token` the embedding of kNanId is not a number, and so is all that is computed from it.
+  explicit ChatModel(bool has_nan_token = false);
   std::string path() const;
 
  private:

@@ -66,6 +66,7 @@ PreparedCompletion prepare_chat(Exchange& exchange, const ModelRequest& request,
   const auto began = std::chrono::steady_clock::now();
   Fields fields(request.body);
   PreparedCompletion prepared(request);
+  prepared.prompt_param = "messages";
   prepared.options = read_answer_options(fields, Flavour::kChat);
   const chat::RenderRequest chat = read_chat_prompt(fields, *prepared.model);
   prepared.warnings = completion_warnings(service, fields, prepared.options);

@@ -93,8 +93,9 @@ PreparedEmbeddings prepare_embeddings(Exchange& exchange, const ModelRequest& re
   prepared.is_base64 = read_is_base64(fields);
   check_dimensions(fields, *completion.model);
   fields.text("user");
+  completion.prompt_param = "input";
   completion.prompts = traced(exchange.trace()->timeline(), trace::Stage::kTokenize, [&] {
-    return read_text_prompts(fields, *completion.model, {.param = "input", .max_count = kMaxInputs});
+    return read_text_prompts(fields, *completion.model, {.param = completion.prompt_param, .max_count = kMaxInputs});
   });
   completion.warnings = service.warn_of(fields.unread());
   completion.prepare_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

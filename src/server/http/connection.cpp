@@ -7,11 +7,12 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
@@ -95,14 +96,20 @@ class TimedSocket {
 // The exchange over one request of a connection.
 class ConnectionExchange final : public Exchange {
  public:
-  ConnectionExchange(TimedSocket& stream, const HttpLimits& limits, http::request<http::string_body> message,
-                     std::string id)
+  ConnectionExchange(TimedSocket& stream, std::optional<StrangerCount::Place>& stranger, const HttpLimits& limits,
+                     http::request<http::string_body> message, std::string id)
       : Exchange(to_request(message), std::move(id)),
         stream_(stream),
+        stranger_(stranger),
         limits_(limits),
         version_(message.version()),
         keep_alive_(message.keep_alive()),
         is_head_(message.method() == http::verb::head) {}
+
+  void set_grant(std::optional<store::KeyGrant> grant) override {
+    if (grant) stranger_.reset();
+    Exchange::set_grant(std::move(grant));
+  }
 
   Awaitable<void> respond(HttpResponse answer) override {
     set_begun(answer.status);
@@ -111,12 +118,11 @@ class ConnectionExchange final : public Exchange {
       response.insert(name, value);
     if (answer.status != 304) response.content_length(answer.body.size());  // there it would be the whole file's
     if (!is_head_) response.body() = std::move(answer.body);
-    const auto limit = stream_.limit(limits_.write_time);
     http::response_serializer<http::string_body> serializer(response);
-    if (is_head_) {
-      co_await http::async_write_header(stream_.socket(), serializer, asio::use_awaitable);
-    } else {
-      co_await http::async_write(stream_.socket(), serializer, asio::use_awaitable);
+    serializer.split(is_head_);
+    while (is_head_ ? !serializer.is_header_done() : !serializer.is_done()) {
+      const auto limit = stream_.limit(limits_.write_time);
+      co_await http::async_write_some(stream_.socket(), serializer, asio::use_awaitable);
     }
   }
 
@@ -133,21 +139,13 @@ class ConnectionExchange final : public Exchange {
 
   Awaitable<void> write_events(std::string events) override {
     if (events.empty()) co_return;  // a chunk of no bytes would end the answer
-    const auto limit = stream_.limit(limits_.write_time);
-    const asio::const_buffer buffer = asio::buffer(events);
-    if (is_chunked()) {
-      const auto chunk = http::make_chunk(buffer);
-      co_await asio::async_write(stream_.socket(), chunk, asio::use_awaitable);
-    } else {
-      co_await asio::async_write(stream_.socket(), buffer, asio::use_awaitable);
-    }
+    if (is_chunked()) events = fmt::format("{:x}\r\n{}\r\n", events.size(), events);
+    co_await write(events);
   }
 
   Awaitable<void> end_events() override {
     if (!is_chunked()) co_return;
-    const auto limit = stream_.limit(limits_.write_time);
-    const auto last = http::make_chunk_last();
-    co_await asio::async_write(stream_.socket(), last, asio::use_awaitable);
+    co_await write("0\r\n\r\n");
   }
 
   void watch(std::function<void()> gone) override {
@@ -178,6 +176,15 @@ class ConnectionExchange final : public Exchange {
   bool can_go_on() const { return keep_alive_ && has_begun(); }
 
  private:
+  // Each part that the client takes gives it the whole time for the next.
+  Awaitable<void> write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const auto limit = stream_.limit(limits_.write_time);
+      const asio::const_buffer rest = asio::buffer(bytes);
+      bytes.remove_prefix(co_await stream_.socket().async_write_some(rest, asio::use_awaitable));
+    }
+  }
+
   // A client of HTTP/1.0 knows no chunks: the end of the connection is the end of its events.
   bool is_chunked() const { return version_ >= 11; }
 
@@ -197,6 +204,7 @@ class ConnectionExchange final : public Exchange {
   }
 
   TimedSocket& stream_;
+  std::optional<StrangerCount::Place>& stranger_;
   const HttpLimits& limits_;
   unsigned version_;
   bool keep_alive_;
@@ -238,8 +246,13 @@ std::optional<unsigned> check_head(const http::request<http::string_body>& head,
 
 class Connection {
  public:
-  Connection(Socket socket, const HttpLimits& limits, ExchangeHandler& handler, const bool& closing)
-      : stream_(std::move(socket)), limits_(limits), handler_(handler), closing_(closing) {}
+  Connection(Socket socket, std::optional<StrangerCount::Place> stranger, const HttpLimits& limits,
+             ExchangeHandler& handler, const bool& closing)
+      : stream_(std::move(socket)),
+        stranger_(std::move(stranger)),
+        limits_(limits),
+        handler_(handler),
+        closing_(closing) {}
 
   Awaitable<void> run() {
     bool goes_on = true;
@@ -270,7 +283,7 @@ class Connection {
     }
     if (error || status) co_return co_await refuse(status, id);
     is_first_ = false;
-    ConnectionExchange exchange(stream_, limits_, parser.release(), id);
+    ConnectionExchange exchange(stream_, stranger_, limits_, parser.release(), id);
     co_await handler_.handle(exchange);
     co_return exchange.can_go_on();
   }
@@ -332,7 +345,7 @@ class Connection {
   Awaitable<bool> refuse(HttpResponse response, const std::string& id) {
     http::request<http::string_body> nothing(http::verb::get, "/", 11);
     nothing.keep_alive(false);
-    ConnectionExchange exchange(stream_, limits_, std::move(nothing), id);
+    ConnectionExchange exchange(stream_, stranger_, limits_, std::move(nothing), id);
     co_await exchange.respond(std::move(response));
     co_await linger();
     co_return false;
@@ -352,6 +365,7 @@ class Connection {
   static constexpr std::size_t kReadBytes = 4096;
 
   TimedSocket stream_;
+  std::optional<StrangerCount::Place> stranger_;
   const HttpLimits& limits_;
   ExchangeHandler& handler_;
   const bool& closing_;
@@ -361,9 +375,9 @@ class Connection {
 
 }  // namespace
 
-Awaitable<void> serve_connection(Socket socket, const HttpLimits& limits, ExchangeHandler& handler,
-                                 const bool& closing) {
-  Connection connection(std::move(socket), limits, handler, closing);
+Awaitable<void> serve_connection(Socket socket, std::optional<StrangerCount::Place> stranger, const HttpLimits& limits,
+                                 ExchangeHandler& handler, const bool& closing) {
+  Connection connection(std::move(socket), std::move(stranger), limits, handler, closing);
   try {
     co_await connection.run();
   } catch (const boost::system::system_error&) {  // the client is gone: nobody is left to be told

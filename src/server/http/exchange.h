@@ -33,7 +33,7 @@ class Exchange {
 
   // The API key with which it came; nothing where none was needed.
   const std::optional<store::KeyGrant>& grant() const { return grant_; }
-  void set_grant(std::optional<store::KeyGrant> grant) { grant_ = std::move(grant); }
+  virtual void set_grant(std::optional<store::KeyGrant> grant) { grant_ = std::move(grant); }
   // Whose request it is: the id of its key, or nothing. Only requests of one tenant share cached prefixes, or the time
   // of an answer would tell one what another has asked.
   std::string tenant() const { return grant_ ? grant_->key_id : ""; }

@@ -89,8 +89,12 @@ Local::endpoint local_endpoint(const std::string& path) {
 
 class Listener::State {
  public:
-  State(asio::any_io_executor executor, const Address& address, const HttpLimits& limits, ExchangeHandler& handler)
-      : executor_(std::move(executor)), limits_(limits), handler_(handler), unix_path_(address.unix_path) {
+  State(asio::any_io_executor executor, const Address& address, const Surroundings& surroundings)
+      : executor_(std::move(executor)),
+        limits_(surroundings.limits),
+        strangers_(surroundings.strangers),
+        handler_(surroundings.handler),
+        unix_path_(address.unix_path) {
     if (unix_path_.empty()) {
       const Tcp::endpoint endpoint = tcp_endpoint(address);
       tcp_ = bind_to<Tcp::acceptor>(executor_, endpoint, url_of(endpoint));
@@ -132,14 +136,22 @@ class Listener::State {
         continue;
       }
       if (num_connections_ >= limits_.num_connections) continue;  // closes it
-      if constexpr (std::is_same_v<Acceptor, Tcp::acceptor>) socket.set_option(Tcp::no_delay(true), error);
+      std::optional<StrangerCount::Place> stranger;
+      if constexpr (std::is_same_v<Acceptor, Tcp::acceptor>) {
+        const asio::ip::address address = socket.remote_endpoint(error).address();
+        const bool is_counted = limits_.counts_loopback || !StrangerCount::is_local(address);
+        if (is_counted) stranger = strangers_.admit(address);
+        if (error || (is_counted && !stranger)) continue;
+        socket.set_option(Tcp::no_delay(true), error);
+      }
+      socket.set_option(asio::socket_base::send_buffer_size(limits_.send_buffer_bytes), error);
       ++num_connections_;
-      asio::co_spawn(executor_, serve(Socket(std::move(socket))), asio::detached);
+      asio::co_spawn(executor_, serve(Socket(std::move(socket)), std::move(stranger)), asio::detached);
     }
   }
 
-  Awaitable<void> serve(Socket socket) {
-    co_await serve_connection(std::move(socket), limits_, handler_, closing_);
+  Awaitable<void> serve(Socket socket, std::optional<StrangerCount::Place> stranger) {
+    co_await serve_connection(std::move(socket), std::move(stranger), limits_, handler_, closing_);
     --num_connections_;
   }
 
@@ -150,6 +162,7 @@ class Listener::State {
 
   asio::any_io_executor executor_;
   const HttpLimits& limits_;
+  StrangerCount& strangers_;
   ExchangeHandler& handler_;
   std::string unix_path_;
   std::optional<Tcp::acceptor> tcp_;
@@ -158,9 +171,8 @@ class Listener::State {
   std::size_t num_connections_ = 0;
 };
 
-Listener::Listener(asio::any_io_executor executor, const Address& address, const HttpLimits& limits,
-                   ExchangeHandler& handler)
-    : state_(std::make_unique<State>(std::move(executor), address, limits, handler)) {}
+Listener::Listener(asio::any_io_executor executor, const Address& address, const Surroundings& surroundings)
+    : state_(std::make_unique<State>(std::move(executor), address, surroundings)) {}
 Listener::~Listener() = default;
 
 void Listener::start() {

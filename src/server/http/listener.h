@@ -8,6 +8,7 @@
 
 #include "server/http/exchange.h"
 #include "server/http/limits.h"
+#include "server/http/stranger_count.h"
 
 namespace vitrine::server {
 
@@ -21,8 +22,15 @@ class Listener {
     std::string unix_path = {};  // not empty: a Unix domain socket in place of host and port
   };
 
+  // What its connections use; outlives the executor, with which they may die.
+  struct Surroundings {
+    const HttpLimits& limits;
+    StrangerCount& strangers;
+    ExchangeHandler& handler;
+  };
+
   // Binds at once. Throws base::Exception (kUnavailable, kNoPermission, kUsage) naming the address.
-  Listener(asio::any_io_executor executor, const Address& address, const HttpLimits& limits, ExchangeHandler& handler);
+  Listener(asio::any_io_executor executor, const Address& address, const Surroundings& surroundings);
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;

@@ -42,6 +42,8 @@ void read_sampling(Fields& fields, sampling::SamplingParams& params) {
         throw ApiException({.message = set.error().message, .param = std::string(name), .code = "invalid_value"});
     }
   }
+  // Clients that send it want something else than what is left then, the most probable token alone.
+  if (params.top_p == 0.0F) throw bad_field("top_p", "must be above 0; for the most probable token use temperature 0");
 }
 
 void read_logit_bias(Fields& fields, sampling::SamplingParams& params) {
@@ -129,8 +131,8 @@ void check_unsupported(Fields& fields) {
   for (const char* name : {"user", "metadata", "store", "service_tier", "parallel_tool_calls", "safety_identifier",
                            "prompt_cache_key", "prompt_cache_retention"})
     fields.find(name);
-  for (const char* name :
-       {"tools", "functions", "function_call", "audio", "prediction", "web_search_options", "suffix"}) {
+  for (const char* name : {"tools", "functions", "function_call", "audio", "prediction", "web_search_options", "suffix",
+                           "chat_template"}) {
     const Json* value = fields.find(name);
     if (value != nullptr && !is_empty(*value) && *value != "")
       throw bad_field(name, "is not available here", "unsupported");

@@ -67,6 +67,19 @@ engine::Request make_request(const PreparedCompletion& prepared, const Share& sh
   return request;
 }
 
+// What the engine would refuse takes no place in the queue and nothing of the key's limits.
+void check(const PreparedCompletion& prepared) {
+  const Share share{.tenant = {}, .max_tokens = prepared.options.max_tokens};
+  for (std::size_t prompt = 0; prompt < prepared.prompts.size(); ++prompt) {
+    const auto refusal = prepared.model->engine->engine().validate(make_request(prepared, share, prompt, 0));
+    if (!refusal) continue;
+    const bool is_prompt = refusal->param == "prompt";
+    throw ApiException({.message = refusal->message,
+                        .param = is_prompt ? prepared.prompt_param : refusal->param,
+                        .code = std::string(refusal->code)});
+  }
+}
+
 void submit(const PreparedCompletion& prepared, const Share& share, Generation& generation) {
   for (std::size_t prompt = 0; prompt < prepared.prompts.size(); ++prompt) {
     for (std::size_t choice = 0; choice < prepared.options.num_choices; ++choice)
@@ -253,6 +266,7 @@ void keep_trace(Exchange& exchange, Service& service, const Generation& generati
 
 Awaitable<void> run(Exchange& exchange, Service& service, const PreparedCompletion& prepared, Format format) {
   const auto executor = co_await asio::this_coro::executor;
+  check(prepared);
   const AnswerQueue::Place place(*prepared.queue, prepared.num_choices());
   const Share share = take_share(exchange, prepared);
   Generation generation(executor, *prepared.model, prepared.options.stops, *exchange.trace());

@@ -30,6 +30,7 @@ struct PreparedCompletion {
   AnswerOptions options;
   engine::Pooling pooling = engine::Pooling::kNone;
   std::vector<std::vector<TokenId>> prompts;
+  std::string prompt_param = "prompt";  // the field that they came in
   std::vector<std::string> warnings;
 
   // Over all prompts.

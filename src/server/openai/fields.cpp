@@ -12,11 +12,12 @@ namespace vitrine::server {
 using Json = nlohmann::ordered_json;
 
 Json parse_body(std::string_view body) {
-  auto problem = chat::JsonProblem::kNone;
-  auto parsed = chat::parse_json(body, "body", &problem);
+  chat::JsonFault fault;
+  auto parsed = chat::parse_json(body, "body", &fault);
   if (!parsed) {
-    const bool is_deep = problem == chat::JsonProblem::kTooDeep;
-    throw ApiException({.message = parsed.error().message, .code = is_deep ? "json_too_deep" : "invalid_json"});
+    if (fault.problem == chat::JsonProblem::kTooDeep)
+      throw ApiException({.message = parsed.error().message, .code = "json_too_deep"});
+    throw ApiException({.message = parsed.error().message, .param = fault.path, .code = "invalid_json"});
   }
   if (!parsed->is_object()) throw ApiException({.message = "body: must be a JSON object", .code = "invalid_json"});
   return *std::move(parsed);

@@ -1,4 +1,4 @@
-#include "store/run_and_kill.h"
+#include "support/run_and_kill.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace vitrine::store {
+namespace vitrine::testing {
 
 std::string run_and_kill(const std::function<void(int told_to)>& work, std::chrono::microseconds after) {
   int ends[2] = {};
@@ -35,4 +35,4 @@ std::string run_and_kill(const std::function<void(int told_to)>& work, std::chro
   return told;
 }
 
-}  // namespace vitrine::store
+}  // namespace vitrine::testing
