@@ -114,8 +114,8 @@ class Server::State {
 
   void log_start() {
     nlohmann::ordered_json names = nlohmann::ordered_json::array();
-    for (const ServedModel& model : service_.models())
-      names.push_back(model.name);
+    for (const ModelSlot& slot : service_.models().slots())
+      names.push_back(slot.offer().name);
     log_.write(LogLevel::kInfo, "start", {{"url", url()}, {"models", names}, {"keys", num_keys()}});
   }
 
