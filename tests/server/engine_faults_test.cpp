@@ -233,9 +233,9 @@ TEST(TextOut, IsAlwaysUtf8AndTheSameStreamed) {
     body["stream"] = true;
     std::string joined;
     for (const std::string& event : complete(server, body).events()) {
-      if (event != "[DONE]") joined += Body::parse(event)["choices"][0]["text"];
+      if (event != "[DONE]") joined += Body::parse(event)["choices"][0]["text"].get<std::string>();
     }
-    EXPECT_EQ(joined, choice["text"]) << byte;
+    EXPECT_EQ(joined, choice["text"].get<std::string>()) << byte;
   }
 }
 
