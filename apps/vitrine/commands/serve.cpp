@@ -98,44 +98,10 @@ class ServeCommand final : public Command {
                            kDefaultModel));
     add_address_flags(parser);
     add_log_flags(parser);
-    parser.add("--chat-template", chat_template_, "A file to take in place of the model's own chat template");
     add_runtime_flags(parser, runtime_flags_);
-    parser
-        .add("--max-sequences,--max-num-seqs,--parallel", runtime_flags_.max_sequences,
-             fmt::format("Answers that are made at once; others wait (default {})", kMaxSequences))
-        .between(1, 4096)
-        .group("Running");
-    parser
-        .add("--max-queue", options_.models.max_waiting,
-             fmt::format("Answers that may wait for their turn; more are refused with 503 (default {})",
-                         options_.models.max_waiting))
-        .between(0, 1'000'000)
-        .group("Running");
-    parser
-        .add(
-            "--itl-target", runtime_flags_.target_gap_ms,
-            "Milliseconds between two tokens of an answer up to which others' long prompts may slow it (default: twice "
-            "what it takes without them)")
-        .between(0, 60000)
-        .group("Running");
-    parser
-        .add("--memory", memory_,
-             "Memory for all models together, such as 16GiB (default: what is free); where it does not hold them all, "
-             "the one that was used longest ago makes room")
-        .group("Running");
-    parser.add("--pin", pinned_, "A model that is loaded at the start and stays; may be repeated").group("Running");
-    parser
-        .add("--keep-alive", keep_alive_s_,
-             "Seconds after which a model that nobody asks for is unloaded (default: never)")
-        .between(1, 1'000'000'000)
-        .group("Running");
-    parser
-        .add_function(
-            "--prefix-cache", [this](const std::string& mode) { set_prefix_cache(mode); },
-            "exact (default): what prompts have in common is computed once, answers when they come back in a "
-            "prompt too; fast: answers are shared as they were generated, and the bits of a later turn then depend on "
-            "how the conversation came about; off")
-        .group("Running");
+    add_model_flags(parser);
+    add_batch_flags(parser);
+    add_mode_flags(parser);
     parser.add_switch("--check", check_, "Read settings and models and say what would be served; load nothing")
         .group("Serving");
     parser
@@ -143,13 +109,6 @@ class ServeCommand final : public Command {
                            "A TOML file of settings, such as port = 9000; what the command line or the environment "
                            "(VITRINE_SERVE_PORT) says counts first")
         .group("Serving");
-    parser
-        .add_function(
-            "--batching", [this](const std::string& mode) { set_batching(mode); },
-            "continuous (default): answers begin and end at any step; static: a batch begins when all of the one "
-            "before "
-            "have ended; none: one answer after the other")
-        .group("Running");
   }
 
   int run(Context& context) override {
@@ -184,6 +143,58 @@ class ServeCommand final : public Command {
         .group("Serving");
     parser.add_switch("--strict", options_.strict, "Refuse fields that no endpoint knows, in place of a warning")
         .group("Serving");
+  }
+
+  void add_model_flags(const Parser& parser) {
+    parser.add("--chat-template", chat_template_, "A file to take in place of the model's own chat template");
+    parser
+        .add("--memory", memory_,
+             "Memory for all models together, such as 16GiB (default: what is free); where it does not hold them all, "
+             "the one that was used longest ago makes room")
+        .group("Running");
+    parser.add("--pin", pinned_, "A model that is loaded at the start and stays; may be repeated").group("Running");
+    parser
+        .add("--keep-alive", keep_alive_s_,
+             "Seconds after which a model that nobody asks for is unloaded (default: never)")
+        .between(1, 1'000'000'000)
+        .group("Running");
+  }
+
+  void add_batch_flags(const Parser& parser) {
+    parser
+        .add("--max-sequences,--max-num-seqs,--parallel", runtime_flags_.max_sequences,
+             fmt::format("Answers that are made at once; others wait (default {})", kMaxSequences))
+        .between(1, 4096)
+        .group("Running");
+    parser
+        .add("--max-queue", options_.models.max_waiting,
+             fmt::format("Answers that may wait for their turn; more are refused with 503 (default {})",
+                         options_.models.max_waiting))
+        .between(0, 1'000'000)
+        .group("Running");
+    parser
+        .add(
+            "--itl-target", runtime_flags_.target_gap_ms,
+            "Milliseconds between two tokens of an answer up to which others' long prompts may slow it (default: twice "
+            "what it takes without them)")
+        .between(0, 60000)
+        .group("Running");
+  }
+
+  void add_mode_flags(const Parser& parser) {
+    parser
+        .add_function(
+            "--prefix-cache", [this](const std::string& mode) { set_prefix_cache(mode); },
+            "exact (default): what prompts have in common is computed once, answers when they come back in a "
+            "prompt too; fast: answers are shared as they were generated, and the bits of a later turn then depend on "
+            "how the conversation came about; off")
+        .group("Running");
+    parser
+        .add_function(
+            "--batching", [this](const std::string& mode) { set_batching(mode); },
+            "continuous (default): answers begin and end at any step; static: a batch begins when all of the one "
+            "before have ended; none: one answer after the other")
+        .group("Running");
   }
 
   void add_log_flags(const Parser& parser) {
