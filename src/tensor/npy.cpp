@@ -133,7 +133,10 @@ base::Result<void> write_npy(const std::filesystem::path& path, const TensorView
                                         static_cast<char>(header.size() >> 8U)};
   const std::unique_ptr<std::FILE, FileCloser> file(std::fopen(path.c_str(), "wb"));
   if (file == nullptr) return write_error(path);
-  const auto write = [&](const void* data, std::size_t size) { return std::fwrite(data, 1, size, file.get()) == size; };
+  // An empty array may have no data at all, which fwrite may not be given.
+  const auto write = [&](const void* data, std::size_t size) {
+    return size == 0 || std::fwrite(data, 1, size, file.get()) == size;
+  };
   const bool written = write(kMagic.data(), kMagic.size()) && write(header_size.data(), header_size.size()) &&
                        write(header.data(), header.size()) && write(array.data, array.size_bytes());
   if (!written || std::fflush(file.get()) != 0) return write_error(path);

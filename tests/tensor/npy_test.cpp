@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "support/reference_data.h"
 #include "support/temp_dir.h"
@@ -36,8 +38,7 @@ void expect_round_trip(DType type, const Shape& shape, const std::vector<T>& val
   ASSERT_TRUE(array) << array.error().message;
   EXPECT_EQ(array->type, type);
   EXPECT_EQ(array->shape, shape);
-  ASSERT_EQ(array->bytes.size(), values.size() * sizeof(T));
-  EXPECT_EQ(std::memcmp(array->bytes.data(), values.data(), array->bytes.size()), 0);
+  EXPECT_TRUE(std::ranges::equal(array->bytes, std::as_bytes(std::span(values))));
 }
 
 TEST(Npy, EveryTypeAndRankComesBackAsItWasWritten) {
