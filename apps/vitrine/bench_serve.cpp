@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
 
 #include <fmt/format.h>
 
 #include "base/unix_time.h"
 #include "base/utc_date.h"
+#include "tools/hub/files.h"
 #include "tools/load/html_report.h"
 #include "tools/load/prompts.h"
 #include "vitrine/output.h"
@@ -193,9 +193,7 @@ void BenchServe::write_html(const std::vector<Result>& results) const {
                        .rows = {}};
   for (const auto& [what, report] : results)
     page.rows.push_back({load_name(what.concurrency, what.rate), report});
-  std::ofstream file(html_file_, std::ios::binary);
-  file << tools::html_report(page);
-  if (!file.flush()) throw base::Exception(base::ErrorKind::kIo, html_file_ + ": can't be written");
+  hub::write_text(html_file_, tools::html_report(page)).value_or_throw();
 }
 
 }  // namespace vitrine::cli

@@ -5,11 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "base/elapsed.h"
+
 namespace vitrine::cli {
 
 void PrefillProgress::show(std::size_t num_computed, std::size_t num_prompt_tokens) {
   if (!is_shown_at_all_ || num_computed >= num_prompt_tokens) return clear();
-  const double elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double elapsed_s = base::seconds_since(start_);
   const double rate = elapsed_s > 0.0 ? static_cast<double>(num_computed) / elapsed_s : 0.0;
   const std::string line =
       fmt::format("reading the prompt: {} of {} tokens  {:.0f} %  {:.0f} tok/s", num_computed, num_prompt_tokens,

@@ -1,7 +1,6 @@
 #include "vitrine/runtime.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -56,21 +55,28 @@ Runtime::Runtime(const std::string& path, const RuntimeFlags& flags, trace::Time
     const ScopedSpan open(timeline, Stage::kLoad, span.id(), "open_files");
     bundle_ = tools::open_model(path).value_or_throw();
   }
-  warnings_ = bundle_.notes;
-  try {
-    load(flags, timeline, span.id());
-  } catch (const base::Exception& exception) {
-    if (exception.error().kind != ErrorKind::kBadFile) throw;
-    throw base::Exception(ErrorKind::kBadFile, path + ": " + exception.error().message);
-  }
+  load(flags, timeline, span.id());
+}
+
+Runtime::Runtime(tools::ModelBundle bundle, const RuntimeFlags& flags) : bundle_(std::move(bundle)) {
+  trace::Timeline timeline;
+  load(flags, timeline, {});
 }
 
 void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span) {
+  warnings_ = bundle_.notes;
+  try {
+    load_parts(flags, timeline, span);
+  } catch (const base::Exception& exception) {
+    if (exception.error().kind != ErrorKind::kBadFile) throw;
+    throw base::Exception(ErrorKind::kBadFile, bundle_.path.string() + ": " + exception.error().message);
+  }
+}
+
+void Runtime::load_parts(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span) {
   const tools::Machine machine = tools::read_machine();
-  const std::size_t allowed_bytes =
-      flags.memory_bytes != 0 ? flags.memory_bytes : std::numeric_limits<std::size_t>::max();
   engine::EngineConfig config =
-      plan_engine(flags, std::min<std::size_t>(machine.available_memory_bytes, allowed_bytes));
+      plan_engine(flags, std::min<std::size_t>(machine.available_memory_bytes, flags.memory_bytes));
   {
     ScopedSpan weights(timeline, Stage::kLoad, span, "load_weights");
     backend_ = make_backend(flags, bundle_.weights(), machine);

@@ -22,6 +22,8 @@ class Runtime {
   // Throws base::Exception: kNoMemory before anything is loaded where it would not fit, with what would. `timeline`
   // gets the spans of loading; it is not kept.
   Runtime(const std::string& path, const RuntimeFlags& flags, trace::Timeline& timeline);
+  // The same for a model that is open, whose loading nobody times.
+  Runtime(tools::ModelBundle bundle, const RuntimeFlags& flags);
 
   const tools::ModelBundle& bundle() const { return bundle_; }
   // Throws (kBadFile) where the model brings none.
@@ -38,7 +40,9 @@ class Runtime {
   void note_scratch();
 
  private:
+  // Of bundle_.
   void load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span);
+  void load_parts(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span);
   // The sizes of the engine: what is asked for, cut to what memory holds.
   engine::EngineConfig plan_engine(const RuntimeFlags& flags, std::size_t available_bytes);
   void create_engine(engine::EngineConfig config);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include "base/result.h"
@@ -13,7 +14,7 @@ struct RuntimeFlags {
   std::size_t context_length = 0;  // 0: the model's own, or as much of it as memory allows
   std::size_t num_threads = 0;     // 0: all that this process may use
   std::string kv_type = "f16";
-  std::size_t memory_bytes = 0;   // most that the model takes altogether; 0: what the machine has
+  std::size_t memory_bytes = std::numeric_limits<std::size_t>::max();  // most that the model takes of what is free
   std::string kv_memory;          // "4GiB"; empty: max_sequences of context_length tokens, or what memory holds of them
   std::size_t max_sequences = 1;  // that run at once
   std::size_t max_chunk_tokens = 512;

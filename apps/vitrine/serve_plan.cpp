@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/result.h"
-#include "tools/open_model.h"
 #include "vitrine/memory_plan.h"
 
 namespace vitrine::cli {
@@ -70,7 +69,8 @@ std::vector<std::size_t> share_memory(const std::vector<MemoryClaim>& claims, st
   return is_useful && sum <= memory_bytes ? shares : shares_in_turns(claims, memory_bytes);
 }
 
-void plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags, std::size_t memory_bytes) {
+std::vector<tools::ModelBundle> plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags,
+                                            std::size_t memory_bytes) {
   std::vector<tools::ModelBundle> bundles;
   std::vector<MemoryClaim> claims;
   for (const PlannedModel& model : models) {
@@ -85,6 +85,7 @@ void plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags, s
     models[i].context_length = plan.context_length;
     models[i].bytes = plan.total();
   }
+  return bundles;
 }
 
 }  // namespace vitrine::cli

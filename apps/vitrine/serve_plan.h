@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/open_model.h"
 #include "vitrine/runtime_flags.h"
 
 namespace vitrine::cli {
@@ -30,8 +31,9 @@ struct PlannedModel {
   std::size_t bytes = 0;           // the most that it takes once loaded
 };
 
-// Reads what the files say of themselves and sets `flags`, `context_length` and `bytes`. Throws base::Exception:
-// kNoMemory with what would fit, or whatever a file is refused for.
-void plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags, std::size_t memory_bytes);
+// Opens the models, sets `flags`, `context_length` and `bytes`, and gives what it opened, in the same order. Throws
+// base::Exception: kNoMemory with what would fit, or whatever a file is refused for.
+std::vector<tools::ModelBundle> plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags,
+                                            std::size_t memory_bytes);
 
 }  // namespace vitrine::cli

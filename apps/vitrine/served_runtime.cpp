@@ -23,11 +23,8 @@ std::string FaultReport::fault() const {
   return fault_;
 }
 
-ServedRuntime::ServedRuntime(const PlannedModel& plan, Shared& shared)
-    : ServedRuntime(plan, shared, trace::Timeline()) {}
-
-ServedRuntime::ServedRuntime(const PlannedModel& plan, Shared& shared, trace::Timeline timeline)
-    : runtime_(plan.path.string(), plan.flags, timeline),
+ServedRuntime::ServedRuntime(const PlannedModel& plan, tools::ModelBundle bundle, Shared& shared)
+    : runtime_(std::move(bundle), plan.flags),
       chat_template_(compile_template(runtime_.bundle(), shared.chat_template)),
       engine_(
           runtime_.engine(), [&shared](const std::string& what) { shared.faults.report(what); }, &shared.turns) {

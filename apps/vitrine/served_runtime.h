@@ -53,15 +53,13 @@ class ServedRuntime final : public server::LoadedModel {
     std::string chat_template = {};  // a file to take in place of the model's own; empty: none
   };
   // Throws base::Exception, as Runtime does.
-  ServedRuntime(const PlannedModel& plan, Shared& shared);
+  ServedRuntime(const PlannedModel& plan, tools::ModelBundle bundle, Shared& shared);
 
   const server::ServedModel& served() const override { return served_; }
   std::size_t memory_bytes() const override { return runtime_.ledger().total_bytes(); }
   const std::vector<std::string>& warnings() const { return runtime_.warnings(); }
 
  private:
-  ServedRuntime(const PlannedModel& plan, Shared& shared, trace::Timeline timeline);
-
   Runtime runtime_;
   std::optional<chat::ChatTemplate> chat_template_;
   engine::EngineThread engine_;

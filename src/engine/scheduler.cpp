@@ -62,19 +62,17 @@ std::size_t Scheduler::num_ready() const {
       waiting_, [](const auto& item) { return !item.first.background && !item.second->is_paused(); }));
 }
 
-Sequence* Scheduler::find(RequestId id) {
-  for (Queue* queue : {&running_, &waiting_}) {
-    const auto place = std::ranges::find(*queue, id, [](const auto& item) { return item.first.id; });
-    if (place != queue->end()) return place->second.get();
-  }
-  return nullptr;
+Scheduler::Queue::iterator Scheduler::find(Queue& queue, RequestId id) {
+  return std::ranges::find(queue, id, [](const auto& item) { return item.first.id; });
 }
 
 void Scheduler::set_paused(RequestId id, bool is_paused) {
-  Sequence* const sequence = find(id);
-  if (sequence == nullptr || sequence->is_paused() == is_paused) return;
-  sequence->set_paused(is_paused);
-  is_paused ? ++num_paused_ : --num_paused_;
+  for (Queue* queue : {&running_, &waiting_}) {
+    const auto place = find(*queue, id);
+    if (place == queue->end() || place->second->is_paused() == is_paused) continue;
+    place->second->set_paused(is_paused);
+    is_paused ? ++num_paused_ : --num_paused_;
+  }
 }
 
 std::size_t Scheduler::num_background() const {
@@ -205,7 +203,7 @@ void Scheduler::update() {
 }
 
 std::unique_ptr<Sequence> Scheduler::take(Queue& queue, RequestId id) {
-  const auto place = std::ranges::find(queue, id, [](const auto& item) { return item.first.id; });
+  const auto place = find(queue, id);
   if (place == queue.end()) return nullptr;
   return std::move(queue.extract(place).mapped());
 }

@@ -105,7 +105,7 @@ class Scheduler {
   Queue::iterator next_waiting();
   std::size_t num_shareable(const Sequence& sequence) const;
   bool admit(Sequence& sequence);
-  Sequence* find(RequestId id);
+  static Queue::iterator find(Queue& queue, RequestId id);
   static std::unique_ptr<Sequence> take(Queue& queue, RequestId id);
 
   SchedulerConfig config_;

@@ -16,6 +16,7 @@
 #include "server/awaitable.h"
 #include "server/request_trace.h"
 #include "server/served_model.h"
+#include "server/usage.h"
 
 namespace vitrine::server {
 
@@ -34,13 +35,6 @@ struct ChoiceDelta {
   std::vector<float> embedding = {};                       // where it was asked for
   std::optional<engine::FinishReason> finish_reason = {};  // the choice's last news
   std::string error = {};                                  // with FinishReason::kError
-};
-
-// Tokens of a request, all its choices together.
-struct Usage {
-  std::size_t prompt_tokens = 0;
-  std::size_t completion_tokens = 0;
-  std::size_t cached_tokens = 0;  // of the prompt
 };
 
 // How a request went. Times are in seconds; those of the engine and the tokens are the first choice's.

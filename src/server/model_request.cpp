@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/elapsed.h"
 #include "server/openai/fields.h"
 #include "server/traced_work.h"
 
@@ -18,17 +19,13 @@ struct ParsedBody {
   double parse_s = 0.0;
 };
 
-double seconds_from(Clock::time_point began) {
-  return std::chrono::duration<double>(Clock::now() - began).count();
-}
-
 ParsedBody parse(Exchange& exchange) {
   const auto began = Clock::now();
   const trace::ScopedSpan span(exchange.trace()->timeline(), trace::Stage::kOther, {}, "parse");
   ParsedBody parsed;
   parsed.json = parse_body(exchange.request().body);
   parsed.model = Fields(parsed.json).text("model").value_or("");
-  parsed.parse_s = seconds_from(began);
+  parsed.parse_s = base::seconds_since(began);
   return parsed;
 }
 
@@ -42,7 +39,7 @@ Awaitable<ModelRequest> read_model_request(Exchange& exchange, Service& service)
   const auto began = Clock::now();
   const trace::ScopedSpan span(exchange.trace()->timeline(), trace::Stage::kLoad, {}, "wait_for_model");
   ModelLease lease = co_await service.models().acquire(slot);
-  co_return ModelRequest{std::move(parsed.json), std::move(lease), parsed.parse_s, seconds_from(began)};
+  co_return ModelRequest{std::move(parsed.json), std::move(lease), parsed.parse_s, base::seconds_since(began)};
 }
 
 }  // namespace vitrine::server

@@ -38,9 +38,9 @@ void add_place(const RequestOutcome& outcome, Json& fields) {
 
 void add_answer(const AnswerNote& answer, Json& fields) {
   fields["model"] = answer.model;
-  fields["prompt_tokens"] = answer.prompt_tokens;
-  fields["cached_tokens"] = answer.cached_tokens;
-  fields["completion_tokens"] = answer.completion_tokens;
+  fields["prompt_tokens"] = answer.usage.prompt_tokens;
+  fields["cached_tokens"] = answer.usage.cached_tokens;
+  fields["completion_tokens"] = answer.usage.completion_tokens;
   fields["finish_reason"] = answer.finish_reason;
   fields["queue_s"] = rounded(answer.queue_s);
   if (answer.ttft_s) fields["ttft_s"] = rounded(*answer.ttft_s);

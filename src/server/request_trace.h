@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/request.h"
+#include "server/usage.h"
 #include "trace/timeline.h"
 
 namespace vitrine::server {
@@ -45,9 +46,7 @@ class TraceStore {
     std::string id;      // x-request-id
     std::string tenant;  // only who asked may see it
     std::string model;
-    std::size_t prompt_tokens = 0;
-    std::size_t cached_tokens = 0;
-    std::size_t completion_tokens = 0;
+    Usage usage = {};
     std::vector<engine::FinishReason> finish_reasons = {};
     std::unique_ptr<RequestTrace> trace;
   };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <boost/asio/ip/address.hpp>
 
+#include "base/elapsed.h"
 #include "base/suggest.h"
 #include "server/api_error.h"
 #include "server/path_pattern.h"
@@ -175,7 +176,7 @@ void Router::log_end(const OpenExchange& open) {
   RequestOutcome outcome = open.admission.outcome(exchange.request(), exchange.id());
   outcome.status = open.status != 0 ? open.status : exchange.status();
   outcome.answer = exchange.note() ? &*exchange.note() : nullptr;
-  outcome.total_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - open.began).count();
+  outcome.total_s = base::seconds_since(open.began);
   outcome.error = open.error;
   log_request(log_, outcome);
 }

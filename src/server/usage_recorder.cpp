@@ -116,9 +116,7 @@ AnswerNote UsageRecorder::make_note() const {
   const GenerationReport& report = generation_.report();
   const std::vector<double>& times_s = report.token_times_s;
   return {.model = generation_.model().name,
-          .prompt_tokens = report.usage.prompt_tokens,
-          .cached_tokens = report.usage.cached_tokens,
-          .completion_tokens = report.usage.completion_tokens,
+          .usage = report.usage,
           .finish_reason = std::string(engine::finish_reason_name(worst(report.finish_reasons))),
           .queue_s = report.timings.queue_s,
           .ttft_s = times_s.empty() ? std::nullopt : std::optional(times_s.front())};

@@ -5,10 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "support/reference_data.h"
 
@@ -71,6 +75,13 @@ RunResult run_vitrine(const std::vector<std::string>& words, const std::vector<s
   result.out = take_text(out);
   result.err = take_text(err);
   return result;
+}
+
+void expect_refusal(const RunResult& result, int exit_code, const std::string& text) {
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_THAT(result.err, ::testing::HasSubstr(text));
 }
 
 }  // namespace vitrine::testing

@@ -3,12 +3,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/run_vitrine.h"
@@ -19,19 +17,12 @@ namespace vitrine::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 class ServeCommand : public ::testing::Test {
  protected:
   RunResult serve(std::vector<std::string> words) const {
     words.insert(words.begin(), {"serve", "--quiet"});
     return run_vitrine(words, {"VITRINE_STATE=" + state().string()});
-  }
-  static void expect_refusal(const RunResult& result, int exit_code, const std::string& text) {
-    EXPECT_EQ(result.exit_code, exit_code) << result.err;
-    EXPECT_EQ(result.out, "");
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    EXPECT_THAT(result.err, HasSubstr(text));
   }
   fs::path state() const { return folder_.path() / "state"; }
 

@@ -22,6 +22,13 @@ void run_steps(TestEngine& test, int count) {
     test.step();
 }
 
+// Resumed, it gets the answer that it would have had without the pause.
+void expect_goes_on(TestEngine& test, const Generation& paused, const Request& request) {
+  test.engine().resume(paused.last.request);
+  test.run();
+  EXPECT_EQ(paused.token_ids, reference_answer(request));
+}
+
 TEST(Pause, StopsARequestAtOnceAndChangesNoTokenOfIt) {
   TestEngine test(small_engine(2, 64));
   const Request request = seeded_request(random_prompt(40, 1), 60, 7);
@@ -33,9 +40,7 @@ TEST(Pause, StopsARequestAtOnceAndChangesNoTokenOfIt) {
   run_steps(test, 20);
   EXPECT_EQ(paused.token_ids.size(), num_tokens);
   EXPECT_EQ(other.token_ids.size(), num_tokens + 20);
-  test.engine().resume(paused.last.request);
-  test.run();
-  EXPECT_EQ(paused.token_ids, reference_answer(request));
+  expect_goes_on(test, paused, request);
 }
 
 TEST(Pause, GivesItsPlaceToWhoeverWaits) {
@@ -50,9 +55,7 @@ TEST(Pause, GivesItsPlaceToWhoeverWaits) {
   test.engine().pause(paused.last.request);
   run_steps(test, 40);
   EXPECT_EQ(waiting.token_ids, reference_answer(next));
-  test.engine().resume(paused.last.request);
-  test.run();
-  EXPECT_EQ(paused.token_ids, reference_answer(request));
+  expect_goes_on(test, paused, request);
 }
 
 TEST(Pause, GivesItsBlocksToWhoeverNeedsThem) {
@@ -65,9 +68,7 @@ TEST(Pause, GivesItsBlocksToWhoeverNeedsThem) {
   test.engine().pause(paused.last.request);
   run_steps(test, 200);
   EXPECT_EQ(other.token_ids, reference_answer(growing));
-  test.engine().resume(paused.last.request);
-  test.run();
-  EXPECT_EQ(paused.token_ids, reference_answer(request));
+  expect_goes_on(test, paused, request);
 }
 
 TEST(Pause, OfAllLeavesTheEngineAsleepUntilOneGoesOnOrEnds) {

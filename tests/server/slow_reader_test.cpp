@@ -47,6 +47,13 @@ std::string text_of(const WireAnswer& streamed) {
   return text;
 }
 
+// Cuts off after a second who takes nothing.
+ServerOptions impatient() {
+  ServerOptions options;
+  options.limits.write_time = 1s;
+  return options;
+}
+
 TEST(SlowReader, PausesItsAnswerAndLosesNothing) {
   const TestServer server({}, TestServer::patient_engine());
   const std::string whole = ask(server.port(), request(false)).json()["choices"][0]["text"];
@@ -73,9 +80,7 @@ TEST(SlowReader, LeavesItsPlaceToOthers) {
 }
 
 TEST(SlowReader, IsCutOffWhenItTakesNothingForLong) {
-  ServerOptions options;
-  options.limits.write_time = 1s;
-  const TestServer server(options, TestServer::patient_engine());
+  const TestServer server(impatient(), TestServer::patient_engine());
   SocketClient reader(server.port());
   reader.send(request(true, 100'000));
   steps_at_rest(server);
@@ -85,9 +90,7 @@ TEST(SlowReader, IsCutOffWhenItTakesNothingForLong) {
 }
 
 TEST(SlowReader, ThatTakesALittleNowAndThenIsNotCutOff) {
-  ServerOptions options;
-  options.limits.write_time = 1s;
-  const TestServer server(options, TestServer::patient_engine());
+  const TestServer server(impatient(), TestServer::patient_engine());
   SocketClient reader(server.port());
   reader.send(request(true, 100'000));
   for (int i = 0; i < 8; ++i) {
@@ -98,9 +101,7 @@ TEST(SlowReader, ThatTakesALittleNowAndThenIsNotCutOff) {
 }
 
 TEST(SlowReader, OfAWholeAnswerIsCutOffToo) {
-  ServerOptions options;
-  options.limits.write_time = 1s;
-  const TestServer server(options);
+  const TestServer server(impatient());
   SocketClient reader(server.port());
   std::string many;
   for (int i = 0; i < 40'000; ++i)

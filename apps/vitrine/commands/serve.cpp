@@ -25,8 +25,6 @@
 namespace vitrine::cli {
 namespace {
 
-using base::ErrorKind;
-
 constexpr std::size_t kMaxSequences = 32;
 
 // A name that clients use, and what it stands for.
@@ -42,17 +40,14 @@ Naming split_naming(const std::string& text) {
   return {text.substr(0, sign), text.substr(sign + 1)};
 }
 
-base::Exception wrong_use(const std::string& message) {
-  return base::Exception(ErrorKind::kUsage, message);
-}
-
 PlannedModel& find_named(std::vector<PlannedModel>& models, const std::string& name, const std::string& flag) {
   const auto found = std::ranges::find(models, name, &PlannedModel::name);
   if (found != models.end()) return *found;
   std::vector<std::string> names;
   for (const PlannedModel& model : models)
     names.push_back(model.name);
-  throw wrong_use(fmt::format("{}: there is no model {}, but {}", flag, name, fmt::join(names, ", ")));
+  throw base::Exception(
+      base::usage_error(fmt::format("{}: there is no model {}, but {}", flag, name, fmt::join(names, ", "))));
 }
 
 // Further names by model.
@@ -63,7 +58,8 @@ std::map<std::string, std::vector<std::string>> read_aliases(const std::vector<s
     Naming naming = split_naming(text);
     const bool is_clear = !naming.target.empty() || (models.size() == 1 && text.find('=') == std::string::npos);
     if (naming.name.empty() || !is_clear)
-      throw wrong_use(fmt::format("--alias {}: write it as NAME={}", text, models.front().name));
+      throw base::Exception(
+          base::usage_error(fmt::format("--alias {}: write it as NAME={}", text, models.front().name)));
     if (naming.target.empty()) naming.target = models.front().name;
     aliases[find_named(models, naming.target, "--alias " + text).name].push_back(naming.name);
   }
@@ -81,7 +77,8 @@ void check_names(const std::vector<server::ModelOffer>& offers) {
   for (const server::ModelOffer& offer : offers) {
     for (const std::string& name : names_of(offer)) {
       if (!seen.insert(name).second)
-        throw wrong_use(fmt::format("{}: two models of that name; give one another with NAME=MODEL", name));
+        throw base::Exception(
+            base::usage_error(fmt::format("{}: two models of that name; give one another with NAME=MODEL", name)));
     }
   }
 }
@@ -117,11 +114,11 @@ class ServeCommand final : public Command {
     options_.keys = &keys;
     if (!prices_.empty()) options_.prices = store::PriceTable(prices_);
     std::vector<PlannedModel> plans = choose_models(context);
-    plan_models(plans, runtime_flags_, set_memory());
+    std::vector<tools::ModelBundle> bundles = plan_models(plans, runtime_flags_, set_memory());
     shared_.chat_template = chat_template_;
     std::vector<server::ModelOffer> offers = offer_models(context, plans);
     if (check_) return report_check(context, offers);
-    load_first(offers);
+    load_first(context, plans, std::move(bundles), offers);
     return serve(context, std::move(offers));
   }
 
@@ -238,8 +235,10 @@ class ServeCommand final : public Command {
   // Names and places of what is to be served; fetches what is missing.
   std::vector<PlannedModel> choose_models(const Context& context) {
     if (texts_.empty()) texts_.emplace_back(kDefaultModel);
-    if (texts_.size() > 1 && !name_.empty()) throw wrong_use("--name: with several models, write NAME=MODEL for each");
-    if (texts_.size() > 1 && !chat_template_.empty()) throw wrong_use("--chat-template: works with one model only");
+    if (texts_.size() > 1 && !name_.empty())
+      throw base::Exception(base::usage_error("--name: with several models, write NAME=MODEL for each"));
+    if (texts_.size() > 1 && !chat_template_.empty())
+      throw base::Exception(base::usage_error("--chat-template: works with one model only"));
     const Models models;
     std::vector<PlannedModel> plans;
     for (const std::string& text : texts_)
@@ -277,16 +276,19 @@ class ServeCommand final : public Command {
                         .max_sequences = runtime_flags_.max_sequences,
                         .planned_bytes = plan.bytes,
                         .is_pinned = plan.is_pinned,
-                        .load = [this, &context, plan] { return load(plan, context); }});
+                        .load = [this, &context, plan] {
+                          return load(context, plan, tools::open_model(plan.path).value_or_throw());
+                        }});
     }
     check_names(offers);
     return offers;
   }
 
-  // And those pinned: their faults show at the start.
-  static void load_first(std::vector<server::ModelOffer>& offers) {
-    for (server::ModelOffer& offer : offers) {
-      if (offer.is_pinned || &offer == &offers.front()) offer.loaded = offer.load();
+  // And those pinned: their faults show at the start. All three lists have the same order.
+  void load_first(const Context& context, const std::vector<PlannedModel>& plans,
+                  std::vector<tools::ModelBundle> bundles, std::vector<server::ModelOffer>& offers) {
+    for (std::size_t i = 0; i < offers.size(); ++i) {
+      if (i == 0 || offers[i].is_pinned) offers[i].loaded = load(context, plans[i], std::move(bundles[i]));
     }
   }
 
@@ -315,8 +317,9 @@ class ServeCommand final : public Command {
     return 0;
   }
 
-  std::unique_ptr<server::LoadedModel> load(const PlannedModel& plan, const Context& context) {
-    auto model = std::make_unique<ServedRuntime>(plan, shared_);
+  std::unique_ptr<server::LoadedModel> load(const Context& context, const PlannedModel& plan,
+                                            tools::ModelBundle bundle) {
+    auto model = std::make_unique<ServedRuntime>(plan, std::move(bundle), shared_);
     for (const std::string& warning : model->warnings())
       context.err.print(fmt::format("vitrine: {}\n", warning));
     return model;
@@ -331,7 +334,7 @@ class ServeCommand final : public Command {
     const FaultReport::Listener listener(shared_.faults, server);
     server.run();
     if (const std::string fault = shared_.faults.fault(); !fault.empty())
-      throw base::Exception(ErrorKind::kInternal, "engine: " + fault);
+      throw base::Exception(base::ErrorKind::kInternal, "engine: " + fault);
     return 0;
   }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/elapsed.h"
 #include "base/thread_pool.h"
 #include "base/utf8.h"
 #include "tokenizer/added_tokens.h"
@@ -37,7 +38,7 @@ template <typename Work>
 auto timed(double& seconds, const Work& work) {
   const Clock::time_point start = Clock::now();
   auto result = work();
-  seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  seconds = base::seconds_since(start);
   return result;
 }
 

@@ -63,7 +63,6 @@ class ChatFormat final : public StreamFormat {
 };
 
 PreparedCompletion prepare_chat(Exchange& exchange, const ModelRequest& request, const Service& service) {
-  const auto began = std::chrono::steady_clock::now();
   Fields fields(request.body);
   PreparedCompletion prepared(request);
   prepared.prompt_param = "messages";
@@ -75,7 +74,7 @@ PreparedCompletion prepare_chat(Exchange& exchange, const ModelRequest& request,
       traced(timeline, trace::Stage::kTemplate, [&] { return render_chat_prompt(chat, *prepared.model); });
   prepared.prompts.push_back(
       traced(timeline, trace::Stage::kTokenize, [&] { return encode_rendered_prompt(rendered, *prepared.model); }));
-  prepared.prepare_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  prepared.end_preparation();
   return prepared;
 }
 

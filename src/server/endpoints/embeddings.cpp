@@ -83,7 +83,6 @@ struct PreparedEmbeddings {
 };
 
 PreparedEmbeddings prepare_embeddings(Exchange& exchange, const ModelRequest& request, const Service& service) {
-  const auto began = std::chrono::steady_clock::now();
   Fields fields(request.body);
   PreparedEmbeddings prepared{.completion = PreparedCompletion(request)};
   PreparedCompletion& completion = prepared.completion;
@@ -98,7 +97,7 @@ PreparedEmbeddings prepare_embeddings(Exchange& exchange, const ModelRequest& re
     return read_text_prompts(fields, *completion.model, {.param = completion.prompt_param, .max_count = kMaxInputs});
   });
   completion.warnings = service.warn_of(fields.unread());
-  completion.prepare_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  completion.end_preparation();
   return prepared;
 }
 

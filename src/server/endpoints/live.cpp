@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/elapsed.h"
 #include "base/unix_time.h"
 #include "kvcache/block_id.h"
 #include "server/endpoints/endpoints.h"
@@ -23,10 +24,6 @@ struct WatchedModel {
   Watched watched;
 };
 
-double seconds_since(Clock::time_point when) {
-  return std::chrono::duration<double>(Clock::now() - when).count();
-}
-
 Json model_json(const WatchedModel& watched) {
   const engine::EngineStats& stats = watched.watched.snapshot.stats;
   const auto& sequences = watched.watched.snapshot.sequences;  // without those that only settle finished answers
@@ -38,7 +35,7 @@ Json model_json(const WatchedModel& watched) {
   json["num_waiting"] = std::ssize(sequences) - num_running;
   json["num_steps"] = stats.num_steps;
   json["num_preemptions"] = stats.num_preemptions;
-  json["age_s"] = watched.model->engine->engine().has_work() ? seconds_since(watched.watched.taken) : 0.0;
+  json["age_s"] = watched.model->engine->engine().has_work() ? base::seconds_since(watched.watched.taken) : 0.0;
   Json& blocks = json["blocks"];
   blocks["total"] = stats.num_blocks;
   blocks["in_use"] = stats.num_blocks_in_use;
@@ -82,7 +79,7 @@ Json request_json(const LiveRequests::Item& item, const engine::SequenceStats* s
   json["computed_tokens"] = sequence != nullptr ? Json(sequence->computed_tokens) : Json();
   json["completion_tokens"] = report.usage.completion_tokens;
   json["blocks"] = sequence != nullptr ? Json(sequence->num_blocks) : Json();
-  json["elapsed_s"] = seconds_since(item.began);
+  json["elapsed_s"] = base::seconds_since(item.began);
   json["ttft_s"] = seconds_or_null(latency.ttft_s);
   json["itl_p50_s"] = seconds_or_null(latency.itl_p50_s);
   return json;

@@ -24,7 +24,7 @@ Json trace_json(const TraceStore::Entry& entry) {
   Json json;
   json["id"] = entry.id;
   json["model"] = entry.model;
-  json["usage"] = to_json(Usage{entry.prompt_tokens, entry.completion_tokens, entry.cached_tokens});
+  json["usage"] = to_json(entry.usage);
   Json& reasons = json["finish_reasons"] = Json::array();
   for (const engine::FinishReason reason : entry.finish_reasons)
     reasons.push_back(engine::finish_reason_name(reason));

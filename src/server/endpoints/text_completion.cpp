@@ -62,7 +62,6 @@ struct PreparedText {
 };
 
 PreparedText prepare_text(Exchange& exchange, const ModelRequest& request, const Service& service) {
-  const auto began = std::chrono::steady_clock::now();
   Fields fields(request.body);
   PreparedText prepared{.completion = PreparedCompletion(request), .echoes = {}};
   PreparedCompletion& completion = prepared.completion;
@@ -74,7 +73,7 @@ PreparedText prepare_text(Exchange& exchange, const ModelRequest& request, const
                               [&] { return read_text_prompts(fields, *completion.model); });
   completion.warnings = completion_warnings(service, fields, completion.options);
   if (wants_echo) prepared.echoes = echo_texts(fields, completion.prompts, *completion.model);
-  completion.prepare_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  completion.end_preparation();
   return prepared;
 }
 

@@ -257,9 +257,7 @@ void keep_trace(Exchange& exchange, Service& service, const Generation& generati
   service.traces().add({.id = exchange.id(),
                         .tenant = exchange.tenant(),
                         .model = generation.model().name,
-                        .prompt_tokens = report.usage.prompt_tokens,
-                        .cached_tokens = report.usage.cached_tokens,
-                        .completion_tokens = report.usage.completion_tokens,
+                        .usage = report.usage,
                         .finish_reasons = report.finish_reasons,
                         .trace = exchange.take_trace()});
 }

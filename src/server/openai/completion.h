@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/elapsed.h"
 #include "server/generation.h"
 #include "server/model_request.h"
 #include "server/openai/answer_json.h"
@@ -19,7 +21,7 @@ namespace vitrine::server {
 // A request for answers, or for embeddings, that was read, rendered and tokenized.
 struct PreparedCompletion {
   PreparedCompletion() = default;
-  // Of what stands in the body of `request`, which must outlive this.
+  // Of what stands in the body of `request`, which must outlive this. From now on it is being prepared.
   explicit PreparedCompletion(const ModelRequest& request)
       : model(&request.model()), queue(&request.lease.queue()), load_s(request.load_s), prepare_s(request.parse_s) {}
 
@@ -27,12 +29,14 @@ struct PreparedCompletion {
   AnswerQueue* queue = nullptr;
   double load_s = 0.0;     // that it waited for its model to be loaded
   double prepare_s = 0.0;  // to read, render and tokenize it
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   AnswerOptions options;
   engine::Pooling pooling = engine::Pooling::kNone;
   std::vector<std::vector<TokenId>> prompts;
   std::string prompt_param = "prompt";  // the field that they came in
   std::vector<std::string> warnings;
 
+  void end_preparation() { prepare_s += base::seconds_since(began); }
   // Over all prompts.
   std::size_t num_choices() const { return prompts.size() * options.num_choices; }
   std::size_t num_prompt_tokens() const;

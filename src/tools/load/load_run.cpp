@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/elapsed.h"
 #include "base/result.h"
 #include "tools/load/sse_reader.h"
 
@@ -91,7 +92,7 @@ class Flight {
   }
 
   void add_header(const std::string& line) { headers_.reset(curl_slist_append(headers_.release(), line.c_str())); }
-  double now_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double now_s() const { return base::seconds_since(start_); }
 
   void take(std::string_view bytes) {
     if (head_.size() < kMaxErrorBytes) head_ += bytes;
@@ -160,7 +161,7 @@ class LoadRun {
   }
 
  private:
-  double now_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double now_s() const { return base::seconds_since(start_); }
   bool is_open() const { return !schedule_.starts_s.empty(); }
 
   void begin_due() {
