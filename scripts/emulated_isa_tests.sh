@@ -113,11 +113,14 @@ EOF
 }
 
 emulate() {
+  # With 57-bit addresses this firmware's return from system management fails.
+  local without=''
+  [ "$cpu" != sapphire_rapids ] || without=', exclude_features="la57"'
   cat >"$stage/bochsrc" <<EOF
 display_library: term
 romimage: file=/usr/share/bochs/BIOS-bochs-latest
 vgaromimage: file=/usr/share/bochs/VGABIOS-lgpl-latest
-cpu: model=$cpu, ips=100000000, reset_on_triple_fault=0
+cpu: model=$cpu, ips=50000000, reset_on_triple_fault=0$without
 memory: guest=1024, host=1024
 ata0-master: type=cdrom, path="$stage/tests.iso", status=inserted
 boot: cdrom
@@ -132,7 +135,7 @@ EOF
   rm -f "$log"
   # The display wants a terminal. Powering off counts as an error to Bochs; what came of the tests stands in the log.
   TERM=xterm python3 -c 'import pty, sys; pty.spawn(sys.argv[1:])' "${command[@]}" </dev/null >"$stage/terminal" || true
-  [ -s "$log" ] || { tail -n 3 "$stage/bochs.log" >&2 && exit 70; }
+  [ -s "$log" ] || { tail -n 3 "$stage/bochs.log" "$stage/terminal" >&2 && exit 70; }
 }
 
 bochs=${BOCHS:-bochs}

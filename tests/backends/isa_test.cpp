@@ -33,6 +33,7 @@ TEST(Isa, TheTableIsThatOfTheLevel) {
   EXPECT_STREQ(kernel_table(Isa::kGeneric).isa, "generic");
   EXPECT_STREQ(kernel_table(Isa::kAvx2).isa, "avx2");
   EXPECT_STREQ(kernel_table(Isa::kAvx512).isa, "avx512");
+  EXPECT_STREQ(kernel_table(Isa::kAmx).isa, "amx");
 }
 
 }  // namespace

@@ -113,6 +113,41 @@ TEST_P(MatmulTest, ARowsBitsDependNeitherOnItsNeighboursNorOnThreads) {
   }
 }
 
+// As many rows as share a decoded weight, and inputs that fill more than one stretch of it.
+TEST_P(MatmulTest, ManyRowsGetTheBitsOfEachAlone) {
+  constexpr std::size_t kManyRows = 35;
+  constexpr std::size_t kManyIn = 1280;
+  testing::Random random(27);
+  const testing::RandomWeight weight(random, GetParam(), kOut, kManyIn);
+  const std::vector<float> x = random.normal(kManyRows * kManyIn);
+  const PathTable throughput{NumericPath::kThroughput, NumericPath::kLatency};
+  CpuBackend generic = make_backend(Isa::kGeneric, throughput);
+  for (const ops::Role role : {ops::Role::kPrompt, ops::Role::kGenerated}) {
+    const std::vector<float> wanted = product(generic, weight.view, x, kManyRows, role);
+    for (const Isa isa : testing::fast_isas()) {
+      CpuBackend fast = make_backend(isa, throughput, 2);
+      EXPECT_EQ(product(fast, weight.view, x, kManyRows, role), wanted) << isa_name(isa);
+    }
+  }
+}
+
+TEST(Matmul, InputsThatDoNotFillABlockOf32CountOnce) {
+  testing::Random random(28);
+  const PathTable throughput{NumericPath::kThroughput, NumericPath::kLatency};
+  for (const tensor::DType type : {tensor::DType::kF32, tensor::DType::kF16, tensor::DType::kBF16}) {
+    for (const std::size_t k : {24U, 75U}) {
+      const testing::RandomWeight weight(random, type, 40, k);
+      const std::vector<float> x = random.normal(3 * k);
+      CpuBackend generic = make_backend(Isa::kGeneric, throughput);
+      const std::vector<float> wanted = product(generic, weight.view, x, 3, ops::Role::kPrompt);
+      for (const Isa isa : testing::fast_isas()) {
+        CpuBackend fast = make_backend(isa, throughput);
+        EXPECT_EQ(product(fast, weight.view, x, 3, ops::Role::kPrompt), wanted) << isa_name(isa) << " " << k;
+      }
+    }
+  }
+}
+
 TEST_P(MatmulTest, TheHeadTakesOnePathForBothRoles) {
   testing::Random random(24);
   const testing::RandomWeight weight(random, GetParam(), kOut, kIn);

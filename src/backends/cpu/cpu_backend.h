@@ -68,6 +68,8 @@ class CpuBackend : public ops::Backend {
     AlignedBuffer scales;
     AlignedBuffer sums;
     AlignedBuffer floats;
+    AlignedBuffer bf16;           // as the tile unit reads them
+    std::size_t bf16_stride = 0;  // rows from one of its k tiles to the next
   };
 
   void do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, ops::Rows out) override;
@@ -108,6 +110,8 @@ class CpuBackend : public ops::Backend {
   void split_rows(std::span<const ops::Role> roles, ops::MatrixUse use);
   void quantize_rows(ops::Rows x, PathRows& rows);
   void gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows);
+  bool uses_tile_unit(const PathRows& rows) const { return rows.throughput && kernels_.tile_unit != nullptr; }
+  void pack_tile_rows(ops::Rows x, PathRows& rows);
   void prepare_rows(ops::Rows x, PathRows& rows);
   void group_by_expert(const ops::ExpertChoices& choices);
   void add_product(const ops::Matrix& matrix, ops::Rows out, std::size_t first_row, std::size_t num_rows);
@@ -116,6 +120,10 @@ class CpuBackend : public ops::Backend {
   const float* decode_slab(const PackedMatrix& matrix, std::size_t tile_idx, bool throughput,
                            AlignedBuffer& buffer) const;
   void multiply_tile(const PathRows& rows, const TileTask& task) const;
+  void multiply_on_tile_unit(const PathRows& rows, AlignedBuffer& scratch, std::size_t begin, std::size_t end) const;
+  void decode_tile_slab(const PackedMatrix& matrix, std::size_t tile_idx, std::uint16_t* slab) const;
+  void multiply_slabs(const PathRows& rows, const Product& product, std::size_t tile_idx, std::size_t num_slabs,
+                      AlignedBuffer& scratch) const;
   AttentionKernel attention_kernel(tensor::DType type) const;
 
   Options options_;

@@ -32,16 +32,25 @@ bool has_avx512() {
 bool has_amx() {
   constexpr long kArchReqXcompPerm = 0x1023;
   constexpr long kTileData = 18;
-  return has_avx512() && __builtin_cpu_supports("amx-tile") && __builtin_cpu_supports("amx-bf16") &&
-         ::syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
+  return has_avx512() && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("amx-tile") &&
+         __builtin_cpu_supports("amx-bf16") && ::syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
 }
 
-// On the amx level prompt rows take the throughput path, whose bits are those of the tile unit.
+const KernelTable& amx_kernels() {
+  static const KernelTable table = [] {
+    KernelTable with_tiles = avx512_kernels();
+    with_tiles.isa = "amx";
+    with_tiles.tile_unit = &amx_tile_unit();
+    return with_tiles;
+  }();
+  return table;
+}
+
 constexpr std::array kIsas = std::to_array<IsaRow>({
     {Isa::kGeneric, "generic", [] { return true; }, generic_kernels},
     {Isa::kAvx2, "avx2", has_avx2, avx2_kernels},
     {Isa::kAvx512, "avx512", has_avx512, avx512_kernels},
-    {Isa::kAmx, "amx", has_amx, avx512_kernels},
+    {Isa::kAmx, "amx", has_amx, amx_kernels},
 });
 
 const IsaRow& row_of(Isa isa) {

@@ -63,6 +63,7 @@ void CpuBackend::gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows) {
 }
 
 void CpuBackend::prepare_rows(ops::Rows x, PathRows& rows) {
+  if (uses_tile_unit(rows)) return pack_tile_rows(x, rows);
   if (rows.throughput) return gather_rows(x, true, rows);
   const auto has_int8 = [&](const Product& product) {
     return kernels_.int8_tile[static_cast<std::size_t>(product.matrix->kind())] != nullptr;
@@ -141,10 +142,12 @@ void CpuBackend::multiply(ops::Rows x, PathRows& rows) {
     num_bytes += product.matrix->num_tiles() * product.matrix->tile_bytes();
   const std::size_t for_cache = std::max<std::size_t>(1, kCacheChunkBytes * num_tiles / num_bytes);
   const std::size_t for_balance = std::max<std::size_t>(1, num_tiles / (4 * pool_.num_threads()));
-  pool_.for_range(num_tiles, std::min(for_cache, for_balance),
-                  [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
-                    multiply_tiles(rows, thread_scratch_[thread_idx], begin, end);
-                  });
+  std::size_t grain = std::min(for_cache, for_balance);
+  if (uses_tile_unit(rows)) grain += grain % 2;  // it takes them in pairs
+  pool_.for_range(num_tiles, grain, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
+    if (uses_tile_unit(rows)) return multiply_on_tile_unit(rows, thread_scratch_[thread_idx], begin, end);
+    multiply_tiles(rows, thread_scratch_[thread_idx], begin, end);
+  });
 }
 
 void CpuBackend::do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) {

@@ -23,9 +23,12 @@ namespace {
 // In this order: each reads what the one before defines.
 // clang-format off
 #include "backends/cpu/kernels/simd_avx512.inc"
+#include "backends/cpu/kernels/partial.inc"
 #include "backends/cpu/kernels/elementwise.inc"
 #include "backends/cpu/kernels/packed_formats.inc"
+#include "backends/cpu/kernels/float_elements.inc"
 #include "backends/cpu/kernels/matmul.inc"
+#include "backends/cpu/kernels/decode_step.inc"
 #include "backends/cpu/kernels/unpack.inc"
 #include "backends/cpu/kernels/attention.inc"
 #include "backends/cpu/kernels/table.inc"

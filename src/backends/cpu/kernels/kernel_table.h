@@ -128,6 +128,41 @@ struct AttentionPart {
 };
 using AttentionKernel = void (*)(const AttentionPart& part);
 
+// Inputs in a tile of the tile unit (AMX-BF16, Intel SDM: TDPBF16PS). Rows and weights are padded to whole tiles with
+// zeros, which change no sum.
+inline constexpr std::size_t kTileK = 32;
+constexpr std::size_t num_k_tiles(std::size_t k) {
+  return (k + kTileK - 1) / kTileK;
+}
+
+// One or two neighbouring weight tiles times activation rows, all in bf16. Rows are read in sixteens: as many must be
+// readable behind the last as it takes.
+struct TileProduct {
+  const std::uint16_t* slabs;  // [num_slabs][k_tiles][16 pairs of inputs][16 output rows][2]
+  std::size_t num_slabs;       // 1 or 2
+  std::size_t k_tiles;
+  const std::uint16_t* rows;  // [k_tiles][row_stride][32]
+  std::size_t row_stride;
+  std::size_t num_rows;
+  float* sums;        // scratch, [ceil(num_rows / 16)][num_slabs][16][16]
+  float* const* out;  // [num_rows]: 16 results for each slab, of the last one `lanes`
+  std::size_t lanes;
+};
+
+// The throughput path as the tile unit computes it.
+struct TileUnit {
+  // A packed tile to a slab [k_tiles][16][16][2]; nullptr for kRaw.
+  std::array<void (*)(const std::uint8_t* tile, std::size_t k, std::uint16_t* slab), kNumPackedKinds> decode_slab;
+  // The same from values [k][16].
+  void (*pack_slab)(const float* values, std::size_t k, std::uint16_t* slab);
+  // An activation row [k] to its place in [k_tiles][row_stride][32].
+  void (*pack_row)(const float* x, std::size_t k, std::uint16_t* row, std::size_t row_stride);
+  // Between begin() and end() the calling thread may multiply.
+  void (*begin)();
+  void (*multiply)(const TileProduct& product);
+  void (*end)();
+};
+
 struct KernelTable {
   const char* isa;
   // out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i]
@@ -138,11 +173,12 @@ struct KernelTable {
   void (*quantize_row)(const float* x, std::size_t k, std::int8_t* codes, float* scales, std::int32_t* sums);
   // Throughput path: slab [k][16] and rows [num_rows][k] hold bf16 values, subnormals count as zero.
   FloatTileKernel throughput_tile;
+  const TileUnit* tile_unit;  // computes the same instead, where there is one; else nullptr
   // nullptr where the kind has no float (or no int8) product.
   std::array<FloatTileKernel, kNumPackedKinds> float_tile;
   std::array<Int8TileKernel, kNumPackedKinds> int8_tile;
   std::array<UnpackKernel, kNumPackedKinds> unpack_tile;
-  // values[i] becomes the nearest bf16 (ties to even), subnormals become zero.
+  // values[i] becomes the nearest bf16 (ties to even), subnormals become zero before that.
   void (*round_to_bf16)(float* values, std::size_t n);
   AttentionKernel attention_f32;
   AttentionKernel attention_f16;
@@ -157,5 +193,6 @@ struct KernelTable {
 const KernelTable& generic_kernels();
 const KernelTable& avx2_kernels();
 const KernelTable& avx512_kernels();
+const TileUnit& amx_tile_unit();
 
 }  // namespace vitrine::backends::cpu

@@ -1,0 +1,43 @@
+// The throughput path by the tile unit. Everything else on this level is what AVX-512 does.
+#include <immintrin.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "backends/cpu/kernels/kernel_table.h"
+#include "base/float16.h"
+
+// g++ 12 warns of the deliberately undefined operands inside its own AVX-512 intrinsics.
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+
+// After every header: nothing inline from the standard library may be compiled for this instruction set, or the linker
+// could pick that copy for the whole program.
+
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx512bf16,avx2,fma,f16c,amx-tile,amx-bf16")
+
+namespace vitrine::backends::cpu {
+namespace amx {
+namespace {
+
+// In this order: each reads what the one before defines.
+// clang-format off
+#include "backends/cpu/kernels/simd_avx512.inc"
+#include "backends/cpu/kernels/partial.inc"
+#include "backends/cpu/kernels/packed_formats.inc"
+#include "backends/cpu/kernels/float_elements.inc"
+#include "backends/cpu/kernels/decode_step.inc"
+#include "backends/cpu/kernels/tile_unit.inc"
+// clang-format on
+
+constexpr TileUnit kTileUnit = make_tile_unit();
+
+}  // namespace
+}  // namespace amx
+
+const TileUnit& amx_tile_unit() {
+  return amx::kTileUnit;
+}
+
+}  // namespace vitrine::backends::cpu
