@@ -11,6 +11,9 @@
 namespace vitrine::tokenizer {
 namespace {
 
+// Merging so much costs as much as to build a matcher of a large vocabulary.
+constexpr std::size_t kBytesThatPay = std::size_t{128} << 10;
+
 ByteIds find_byte_symbols(const Vocabulary& vocabulary) {
   ByteIds ids{};
   for (unsigned byte = 0; byte < ids.size(); ++byte)
@@ -49,8 +52,22 @@ bool BpeModel::may_cut_before_space(char32_t previous) const {
   return cuts_before_spaces() && !joined_to_space_->contains(previous);
 }
 
+// nullptr: to be merged.
+const BpeMatcher* BpeModel::matcher_for(std::string_view piece) const {
+  if (!settings_.byte_level || piece.size() > BpeMatcher::kMaxPieceBytes) return nullptr;
+  if (const BpeMatcher* matcher = matcher_.load(std::memory_order_acquire)) return matcher;
+  if (building_.load(std::memory_order_relaxed)) return nullptr;
+  if (merged_bytes_.fetch_add(piece.size(), std::memory_order_relaxed) + piece.size() < kBytesThatPay) return nullptr;
+  if (building_.exchange(true)) return nullptr;
+  built_ = BpeMatcher::build({vocabulary_, merges_, byte_ids_, settings_.ignore_merges});
+  matcher_.store(built_.get(), std::memory_order_release);
+  return built_.get();
+}
+
 base::Result<void> BpeModel::encode(std::string_view piece, std::vector<Symbol>& scratch,
                                     std::vector<Symbol>& out) const {
+  const BpeMatcher* matcher = matcher_for(piece);
+  if (matcher != nullptr && matcher->encode(piece, out)) return {};
   if (settings_.ignore_merges && piece.size() <= vocabulary_.max_piece_bytes()) {
     const auto whole = vocabulary_.find(settings_.byte_level ? spelling_of_bytes(piece) : std::string(piece));
     if (whole) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tokenizer/bpe_matcher.h"
 #include "tokenizer/model.h"
 #include "tokenizer/unknown_characters.h"
 #include "tokenizer/vocabulary.h"
@@ -38,6 +40,8 @@ class BpeModel : public Model {
   base::Result<void> append_bytes(std::string_view piece, std::vector<Symbol>& symbols) const;
   base::Result<void> append_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
 
+  const BpeMatcher* matcher_for(std::string_view piece) const;
+
   const Vocabulary& vocabulary_;
   MergeTable merges_;
   BpeSettings settings_;
@@ -45,6 +49,12 @@ class BpeModel : public Model {
   ByteIds byte_ids_{};           // the first symbols of a byte-level model
   FlatMap<TokenId> characters_;  // those of the others
   std::optional<FlatMap<char>> joined_to_space_;
+
+  // The matcher is built by the first thread that finds that it pays; until then, the others merge.
+  mutable std::atomic<std::size_t> merged_bytes_ = 0;
+  mutable std::atomic<bool> building_ = false;
+  mutable std::atomic<const BpeMatcher*> matcher_ = nullptr;
+  mutable std::unique_ptr<const BpeMatcher> built_;
 };
 
 // Merges given by name ("left", "right"), in rank order, as files list them.

@@ -11,6 +11,8 @@ namespace {
 
 // Text that is cut into words at a time, so that the lists of words stay in cache.
 constexpr std::size_t kBlockBytes = std::size_t{32} << 10;
+// A word's place in the cache of words is fetched while so many words before it are encoded.
+constexpr std::size_t kWordsAhead = 8;
 
 AlignedText replace_bad_bytes(std::string_view text, bool single_bytes, bool tracked) {
   AlignedText original(text, 0, tracked);
@@ -94,7 +96,11 @@ base::Result<void> Encoder::encode_pieces(AlignedText text, bool at_start) {
 base::Result<void> Encoder::encode_block(AlignedText& text, Range block, bool at_start) {
   pieces_.assign(1, block);
   if (auto done = parts_.pre_tokenizer.apply(text, pieces_, at_start); !done) return done;
-  for (const Range& piece : pieces_) {
+  const auto view = [&](Range range) { return text.text().substr(range.begin, range.end - range.begin); };
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    if (i + kWordsAhead < pieces_.size()) cache_.prefetch(view(pieces_[i + kWordsAhead]));
+    const Range piece = pieces_[i];
+    if (!tracked_ && !cuts_before_spaces_ && cache_.find(view(piece), ids_)) continue;
     symbols_.clear();
     if (auto done = encode_piece(text.text(), piece); !done) return done;
     std::size_t pos = piece.begin;
@@ -109,7 +115,7 @@ base::Result<void> Encoder::encode_block(AlignedText& text, Range block, bool at
 // Cuts a piece before the space marks that no merge reaches across, so that long texts without a pre-tokenizer are
 // encoded word by word all the same.
 base::Result<void> Encoder::encode_piece(std::string_view text, Range piece) {
-  if (!parts_.model->cuts_before_spaces()) return encode_word(text, piece);
+  if (!cuts_before_spaces_) return encode_word(text, piece);
   std::uint32_t begin = piece.begin;
   const std::string_view until_end = text.substr(0, piece.end);
   for (std::size_t mark = until_end.find(kSpaceMark, piece.begin + 1); mark != std::string_view::npos;

@@ -14,7 +14,8 @@ namespace vitrine::tokenizer {
 class Encoder {
  public:
   // Offsets are kept only if `tracked`.
-  Encoder(const TokenizerParts& parts, bool tracked) : parts_(parts), tracked_(tracked) {}
+  Encoder(const TokenizerParts& parts, bool tracked)
+      : parts_(parts), tracked_(tracked), cuts_before_spaces_(parts.model->cuts_before_spaces()) {}
 
   base::Result<void> run(std::string_view text, EncodeOptions options);
   // The tokens, of which a call that is not tracked has the ids alone.
@@ -39,6 +40,7 @@ class Encoder {
 
   const TokenizerParts& parts_;
   bool tracked_;
+  bool cuts_before_spaces_;
   std::vector<EncodedToken> tokens_;
   std::vector<TokenId> ids_;
   std::vector<Range> pieces_;

@@ -31,6 +31,14 @@ class FlatMap {
   bool contains(std::uint64_t key) const { return find(key) != nullptr; }
   std::size_t size() const { return size_; }
 
+  // visit(key, value) for each entry, in no order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_) {
+      if (slot.key != kEmpty) visit(slot.key, slot.value);
+    }
+  }
+
  private:
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   struct Slot {

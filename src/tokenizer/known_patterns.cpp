@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <type_traits>
 
 #include "base/check.h"
 #include "base/utf8.h"
@@ -34,8 +35,16 @@ class Scanner {
   template <typename Predicate>
   std::size_t skip(std::size_t pos, Predicate predicate) const {
     std::size_t length = 0;
-    while (pos < text_.size() && predicate(at(pos, length)))
-      pos += length;
+    while (pos < text_.size()) {
+      const auto byte = static_cast<unsigned char>(text_[pos]);
+      if (byte < 0x80) {
+        if (!predicate(byte)) break;
+        ++pos;
+      } else {
+        if (!predicate(at(pos, length))) break;
+        pos += length;
+      }
+    }
     return pos;
   }
 
@@ -50,29 +59,35 @@ class Scanner {
   std::string_view text_;
 };
 
-bool is_newline(char32_t cp) {
+// A property of characters as a type: a pointer to a function would be called for each character.
+template <bool (*kProperty)(char32_t)>
+struct Is {
+  bool operator()(char32_t cp) const { return kProperty(cp); }
+};
+
+inline bool is_newline(char32_t cp) {
   return cp == '\r' || cp == '\n';
 }
-bool is_letter_or_mark(char32_t cp) {
+inline bool is_letter_or_mark(char32_t cp) {
   return is_letter(cp) || is_mark(cp);
 }
 // [^\s\p{L}\p{N}]
-bool is_other(char32_t cp) {
+inline bool is_other(char32_t cp) {
   return !is_space(cp) && !is_letter(cp) && !is_number(cp);
 }
-bool is_other_than_mark(char32_t cp) {
+inline bool is_other_than_mark(char32_t cp) {
   return is_other(cp) && !is_mark(cp);
 }
-bool is_punctuation_or_symbol(char32_t cp) {
+inline bool is_punctuation_or_symbol(char32_t cp) {
   return is_punctuation(cp) || is_symbol(cp);
 }
-bool is_ascii_punctuation(char32_t cp) {
+inline bool is_ascii_punctuation(char32_t cp) {
   return (cp >= '!' && cp <= '/') || (cp >= ':' && cp <= '@') || (cp >= '[' && cp <= '`') || (cp >= '{' && cp <= '~');
 }
-bool is_ascii_letter(char32_t cp) {
+inline bool is_ascii_letter(char32_t cp) {
   return (cp >= 'A' && cp <= 'Z') || (cp >= 'a' && cp <= 'z');
 }
-bool is_any_punctuation(char32_t cp) {
+inline bool is_any_punctuation(char32_t cp) {
   return is_ascii_punctuation(cp) || is_punctuation(cp);
 }
 
@@ -117,7 +132,7 @@ std::size_t match_lines(const Scanner& scanner, std::size_t pos) {
 
 // \s+(?!\S)|\s+ : all of the white space, but its last character is left to a word that follows.
 std::size_t match_space(const Scanner& scanner, std::size_t pos) {
-  const std::size_t end = scanner.skip(pos, is_space);
+  const std::size_t end = scanner.skip(pos, Is<is_space>());
   if (end == pos || scanner.at_end(end)) return end;
   const std::size_t last = scanner.before(end);
   return last > pos ? last : end;
@@ -136,9 +151,9 @@ std::size_t match_number(const Scanner& scanner, std::size_t pos) {
 // GPT-2: letters, digits and the rest, each with at most one space before it.
 std::size_t match_gpt2(const Scanner& scanner, std::size_t pos) {
   std::size_t end = match_contraction<Contractions::kLowerCase>(scanner, pos);
-  if (end == pos) end = match_spaced_run(scanner, pos, is_letter);
-  if (end == pos) end = match_spaced_run(scanner, pos, is_number);
-  if (end == pos) end = match_spaced_run(scanner, pos, is_other);
+  if (end == pos) end = match_spaced_run(scanner, pos, Is<is_letter>());
+  if (end == pos) end = match_spaced_run(scanner, pos, Is<is_number>());
+  if (end == pos) end = match_spaced_run(scanner, pos, Is<is_other>());
   return end != pos ? end : match_space(scanner, pos);
 }
 
@@ -167,32 +182,37 @@ std::size_t match_white_space(const Scanner& scanner, std::size_t pos) {
   return end != pos ? end : match_space(scanner, pos);
 }
 
+template <bool kMarks>
+using WordLetter = std::conditional_t<kMarks, Is<is_letter_or_mark>, Is<is_letter>>;
+template <bool kMarks>
+using NoWordCharacter = std::conditional_t<kMarks, Is<is_other_than_mark>, Is<is_other>>;
+
 // Llama 3 (numbers of up to three digits), Qwen 2 (single digits), Qwen 3.5 (marks belong to words).
 template <int kMaxDigits, bool kMarks>
 std::size_t match_llama3(const Scanner& scanner, std::size_t pos) {
   std::size_t end = match_contraction<Contractions::kAnyCase>(scanner, pos);
-  if (end == pos) end = match_prefixed_word(scanner, pos, kMarks ? is_letter_or_mark : is_letter);
+  if (end == pos) end = match_prefixed_word(scanner, pos, WordLetter<kMarks>());
   if (end == pos) end = match_number<kMaxDigits>(scanner, pos);
-  if (end == pos) end = match_others<false>(scanner, pos, kMarks ? is_other_than_mark : is_other);
+  if (end == pos) end = match_others<false>(scanner, pos, NoWordCharacter<kMarks>());
   return end != pos ? end : match_white_space(scanner, pos);
 }
 
 // [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and [\p{Ll}\p{Lm}\p{Lo}\p{M}]
-bool is_upper_like(char32_t cp) {
+inline bool is_upper_like(char32_t cp) {
   return is_letter_or_mark(cp) && category(cp) != Category::kLl;
 }
-bool is_lower_like(char32_t cp) {
+inline bool is_lower_like(char32_t cp) {
   return is_letter_or_mark(cp) && category(cp) != Category::kLu && category(cp) != Category::kLt;
 }
 
 // UPPER*LOWER+ : the upper run gives back what LOWER needs, at most down to its last character that is both.
 std::size_t match_lower_word(const Scanner& scanner, std::size_t pos) {
-  const std::size_t upper_end = scanner.skip(pos, is_upper_like);
-  const std::size_t end = scanner.skip(upper_end, is_lower_like);
+  const std::size_t upper_end = scanner.skip(pos, Is<is_upper_like>());
+  const std::size_t end = scanner.skip(upper_end, Is<is_lower_like>());
   if (end > upper_end) return end;
   for (std::size_t i = upper_end; i > pos;) {
     const std::size_t start = scanner.before(i);
-    if (scanner.is(start, is_lower_like)) return i;
+    if (scanner.is(start, Is<is_lower_like>())) return i;
     i = start;
   }
   return pos;
@@ -200,8 +220,8 @@ std::size_t match_lower_word(const Scanner& scanner, std::size_t pos) {
 
 // UPPER+LOWER*
 std::size_t match_upper_word(const Scanner& scanner, std::size_t pos) {
-  const std::size_t upper_end = scanner.skip(pos, is_upper_like);
-  return upper_end == pos ? pos : scanner.skip(upper_end, is_lower_like);
+  const std::size_t upper_end = scanner.skip(pos, Is<is_upper_like>());
+  return upper_end == pos ? pos : scanner.skip(upper_end, Is<is_lower_like>());
 }
 
 using WordMatcher = std::size_t (*)(const Scanner&, std::size_t);
@@ -223,42 +243,42 @@ std::size_t match_o200k(const Scanner& scanner, std::size_t pos) {
   if (end == pos) end = match_cased_word(scanner, pos, match_upper_word);
   if (end != pos) return match_contraction<kContractions>(scanner, end);
   end = match_number<kMaxDigits>(scanner, pos);
-  if (end == pos) end = match_others<true>(scanner, pos, is_other);
+  if (end == pos) end = match_others<true>(scanner, pos, Is<is_other>());
   return end != pos ? end : match_white_space(scanner, pos);
 }
 
 // The last of DeepSeek V3's three patterns.
 std::size_t match_deepseek_words(const Scanner& scanner, std::size_t pos) {
-  if (scanner.is(pos, is_ascii_punctuation)) {
-    const std::size_t end = scanner.skip(pos + 1, is_ascii_letter);
+  if (scanner.is(pos, Is<is_ascii_punctuation>())) {
+    const std::size_t end = scanner.skip(pos + 1, Is<is_ascii_letter>());
     if (end > pos + 1) return end;
   }
   const auto is_prefix = [](char32_t cp) { return !is_newline(cp) && !is_letter(cp) && !is_punctuation_or_symbol(cp); };
   std::size_t start = scanner.is(pos, is_prefix) ? scanner.after(pos) : pos;
-  std::size_t end = scanner.skip(start, is_letter_or_mark);
+  std::size_t end = scanner.skip(start, Is<is_letter_or_mark>());
   if (end > start) return end;
-  end = scanner.skip(pos, is_letter_or_mark);
-  if (end == pos) end = match_others<false>(scanner, pos, is_punctuation_or_symbol);
+  end = scanner.skip(pos, Is<is_letter_or_mark>());
+  if (end == pos) end = match_others<false>(scanner, pos, Is<is_punctuation_or_symbol>());
   return end != pos ? end : match_white_space(scanner, pos);
 }
 
-bool is_deepseek_cjk(char32_t cp) {
+inline bool is_deepseek_cjk(char32_t cp) {
   return (cp >= 0x4E00 && cp <= 0x9FA5) || (cp >= 0x3040 && cp <= 0x30FF);
 }
 
 template <bool (*kPredicate)(char32_t)>
 std::size_t match_run(const Scanner& scanner, std::size_t pos) {
-  return scanner.skip(pos, kPredicate);
+  return scanner.skip(pos, Is<kPredicate>());
 }
 
 template <bool (*kPredicate)(char32_t)>
 std::size_t match_one(const Scanner& scanner, std::size_t pos) {
-  return scanner.is(pos, kPredicate) ? scanner.after(pos) : pos;
+  return scanner.is(pos, Is<kPredicate>()) ? scanner.after(pos) : pos;
 }
 
 // \w+|[^\w\s]+
 std::size_t match_word_or_rest(const Scanner& scanner, std::size_t pos) {
-  const std::size_t end = scanner.skip(pos, is_word);
+  const std::size_t end = scanner.skip(pos, Is<is_word>());
   return end != pos ? end : scanner.skip(pos, [](char32_t cp) { return !is_word(cp) && !is_space(cp); });
 }
 

@@ -132,6 +132,16 @@ class RankBuckets {
 
 }  // namespace
 
+std::vector<MergeTable::Pair> MergeTable::in_order() const {
+  std::vector<Pair> pairs;
+  pairs.reserve(size());
+  merges_.for_each([&](std::uint64_t key, const Merge& merge) {
+    pairs.push_back({static_cast<TokenId>(key >> 32U), static_cast<TokenId>(key & 0xFFFFFFFFU), merge});
+  });
+  std::ranges::sort(pairs, {}, [](const Pair& pair) { return pair.merge.rank; });
+  return pairs;
+}
+
 template <typename Merges>
 void apply_merges_by_scan(const Merges& merges, std::vector<Symbol>& symbols) {
   std::array<Merge, kMaxScanned> few;

@@ -38,6 +38,13 @@ class MergeTable {
   }
   std::size_t size() const { return merges_.size(); }
 
+  struct Pair {
+    TokenId left, right;
+    Merge merge;
+  };
+  // All pairs, the lowest rank first.
+  std::vector<Pair> in_order() const;
+
  private:
   static std::uint64_t key(TokenId left, TokenId right) {
     return (std::uint64_t{static_cast<std::uint32_t>(left)} << 32) | static_cast<std::uint32_t>(right);

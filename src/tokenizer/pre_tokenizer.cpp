@@ -16,6 +16,9 @@ struct Part {
 };
 
 // The matches of a pattern and the gaps between them, in order.
+// A guess, for how much room to make.
+constexpr std::size_t kMeanWordBytes = 4;
+
 class Split : public PreTokenizerStep {
  public:
   Split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert)
@@ -25,9 +28,12 @@ class Split : public PreTokenizerStep {
     std::vector<Range> result;
     std::vector<Range> matches;
     std::vector<Part> parts;
+    const std::size_t num_bytes = pieces.empty() ? 0 : pieces.back().end - pieces.front().begin;
+    result.reserve(std::max(pieces.size(), num_bytes / kMeanWordBytes));
     for (const Range& piece : pieces) {
       const std::string_view view = std::string_view(text.text()).substr(piece.begin, piece.end - piece.begin);
       matches.clear();
+      matches.reserve(view.size() / kMeanWordBytes);
       if (auto done = pattern_->find_all(view, matches); !done) return done;
       if (behavior_ == SplitBehavior::kIsolated) {
         append_all(matches, piece, result);

@@ -17,15 +17,24 @@ class WordCache {
   // Nothing is kept before this call, nor for a short text, which repeats too few words.
   void reserve_for(std::size_t text_bytes);
 
-  // Appends the tokens of `word` if they are here.
+  // Begins to load what find() will look at.
+  void prefetch(std::string_view word) const {
+    if (!entries_.empty() && word.size() <= kMaxWordBytes) __builtin_prefetch(&entries_[place_of(packed(word))]);
+  }
+
+  // Appends the tokens of `word` if they are here: as symbols, or their ids alone.
   bool find(std::string_view word, std::vector<Symbol>& symbols) {
-    current_ = nullptr;
-    if (entries_.empty() || word.size() > kMaxWordBytes) return false;
-    text_ = packed(word);
-    current_ = &entries_[place_of(text_)];
-    if (current_->num_bytes != word.size() || current_->text != text_) return false;
-    for (std::size_t i = 0; i < current_->num_symbols; ++i)
-      symbols.push_back({current_->ids[i], current_->lengths[i]});
+    const Entry* entry = look_up(word);
+    if (entry == nullptr) return false;
+    for (std::size_t i = 0; i < entry->num_symbols; ++i)
+      symbols.push_back({entry->ids[i], entry->lengths[i]});
+    return true;
+  }
+  bool find(std::string_view word, std::vector<TokenId>& ids) {
+    const Entry* entry = look_up(word);
+    if (entry == nullptr) return false;
+    for (std::size_t i = 0; i < entry->num_symbols; ++i)
+      ids.push_back(entry->ids[i]);
     return true;
   }
 
@@ -45,7 +54,12 @@ class WordCache {
  private:
   static constexpr std::size_t kMaxWordBytes = 24;
   static constexpr std::size_t kMaxSymbols = 7;
-  using Text = std::array<std::uint64_t, kMaxWordBytes / 8>;
+  // The bytes of a word, zeros behind them. Three words that stay in registers: an array would be written to memory in
+  // small pieces and read back in large ones, for which the processor has to wait.
+  struct Text {
+    std::uint64_t first = 0, second = 0, third = 0;
+    friend bool operator==(const Text&, const Text&) = default;
+  };
 
   struct alignas(64) Entry {  // a cache line
     Text text{};
@@ -55,21 +69,30 @@ class WordCache {
     std::uint8_t num_symbols = 0;
   };
 
-  // The bytes of a word, zeros behind them.
+  // nullptr for a word that is not here, whose place keep() then takes.
+  const Entry* look_up(std::string_view word) {
+    current_ = nullptr;
+    if (entries_.empty() || word.size() > kMaxWordBytes) return nullptr;
+    const Text text = packed(word);
+    Entry& entry = entries_[place_of(text)];
+    if (entry.num_bytes == word.size() && entry.text == text) return &entry;
+    text_ = text;
+    current_ = &entry;
+    return nullptr;
+  }
+
   static Text packed(std::string_view word) {
-    Text text{};
-    std::size_t i = 0;
-    for (; word.size() > 8; word.remove_prefix(8))
-      text[i++] = load_word<std::uint64_t>(word.data());
-    text[i] = packed_bytes(word);
-    return text;
+    if (word.size() <= 8) return {packed_bytes(word), 0, 0};
+    const std::uint64_t first = load_word<std::uint64_t>(word.data());
+    if (word.size() <= 16) return {first, packed_bytes(word.substr(8)), 0};
+    return {first, load_word<std::uint64_t>(word.data() + 8), packed_bytes(word.substr(16))};
   }
 
   std::size_t place_of(const Text& text) const {
     constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
-    std::uint64_t hash = text[0] * kMultiplier;
-    hash = ((hash ^ (hash >> 32)) + text[1]) * kMultiplier;
-    hash = ((hash ^ (hash >> 32)) + text[2]) * kMultiplier;
+    std::uint64_t hash = text.first * kMultiplier;
+    hash = ((hash ^ (hash >> 32)) + text.second) * kMultiplier;
+    hash = ((hash ^ (hash >> 32)) + text.third) * kMultiplier;
     return static_cast<std::size_t>(hash >> shift_);
   }
 

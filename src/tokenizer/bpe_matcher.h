@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/merge_engine.h"
+#include "tokenizer/pair_table.h"
+#include "tokenizer/token_trie.h"
+#include "tokenizer/vocabulary.h"
+
+namespace vitrine::tokenizer {
+
+// Byte-level BPE without replaying the merges: the encoding of a text is the one row of tokens in which every two
+// neighbours, encoded as a text of their own, stay as they are. Tokens are taken by longest match, a shorter one where
+// it does not stand beside the one before, and taken back where none does (van Antwerpen and Neubeck, "So many tokens,
+// so little time", GitHub 2024). Faster than merging the longer the piece, after some tens of milliseconds of building.
+// Immutable; any thread.
+class BpeMatcher {
+ public:
+  static constexpr std::size_t kMaxPieceBytes = 4096;
+  using ByteIds = std::array<TokenId, 256>;
+
+  // What a matcher is made of. With take_whole a piece of the vocabulary is taken without a look at the merges.
+  struct Source {
+    const Vocabulary& vocabulary;
+    const MergeTable& merges;
+    const ByteIds& byte_ids;  // the first symbols, -1 for a byte that is none
+    bool take_whole = false;
+  };
+  // nullptr where a token is made in a way that this class does not see, and for vocabularies of some millions.
+  static std::unique_ptr<BpeMatcher> build(const Source& source);
+
+  // Appends the tokens of `piece`, of at most kMaxPieceBytes. False, and nothing appended, for a piece with a byte that
+  // is no token.
+  bool encode(std::string_view piece, std::vector<Symbol>& out) const;
+
+ private:
+  static constexpr std::uint32_t kNever = ~std::uint32_t{0};
+  // How a token comes to be: by the merge of `left` and `right`, whose time is its rank + 1, as soon as both are there,
+  // which is after all merges of times before `made`. A byte is there from time 0. Half a line of memory.
+  struct alignas(32) Token {
+    TokenId left = -1;
+    TokenId right = -1;
+    std::uint32_t time = 0;
+    std::uint32_t made = kNever;
+    // Undone at the left, or the right, side of a border: from this time on a pair across it would not have merged.
+    std::uint32_t harmless_from_left = 0;
+    std::uint32_t harmless_from_right = 0;
+    std::uint32_t length = 0;
+  };
+
+  BpeMatcher(const Source& source, std::size_t num_pairs);
+
+  void find_last_merges(const MergeTable& merges, const std::vector<MergeTable::Pair>& pairs);
+  Token merge_of(const MergeTable::Pair& pair) const;
+  bool knows_all_that_merges_make(const Source& source, const std::vector<MergeTable::Pair>& pairs) const;
+  bool fill_trie(const Source& source, bool take_whole);
+  const Token& token(TokenId id) const { return tokens_[static_cast<std::size_t>(id)]; }
+  bool is_made(TokenId id) const { return token(id).made != kNever; }
+  template <typename TimeOf>
+  bool came_to_stand(TokenId left, TokenId right, TimeOf time_of) const;
+  bool stay_apart(TokenId left, TokenId right) const;
+
+  std::vector<Token> tokens_;  // by id
+  PairTable pairs_;            // each token's last merge
+  TokenTrie trie_;
+};
+
+}  // namespace vitrine::tokenizer
