@@ -2,21 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <utility>
 
-#include "base/utf8.h"
 #include "tokenizer/bpe_model.h"
 #include "tokenizer/known_patterns.h"
-#include "tokenizer/scored_bpe_model.h"
+#include "tokenizer/sentencepiece_parts.h"
 #include "tokenizer/tokenizer.h"
 
 namespace vitrine::tokenizer {
 namespace {
-
-// tokenizer.ggml.token_type, as the GGUF specification numbers them.
-enum class TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 
 // What a name in tokenizer.ggml.pre stands for: splitter patterns applied one after another, each to the pieces that
 // the one before left, and whether a piece that is a token is taken without merging.
@@ -65,10 +60,6 @@ base::Error field_error(std::string_view field, std::string_view reason) {
   return base::bad_file(fmt::format("tokenizer.ggml.{}: {}", field, reason));
 }
 
-TokenType type_of(const GgufVocabulary& source, std::size_t index) {
-  return source.token_types.empty() ? TokenType::kNormal : static_cast<TokenType>(source.token_types[index]);
-}
-
 base::Result<void> check_sizes(const GgufVocabulary& source) {
   const std::size_t num_tokens = source.tokens.size();
   if (num_tokens == 0) return field_error("tokens", "is empty");
@@ -93,36 +84,16 @@ base::Result<void> check_sizes(const GgufVocabulary& source) {
   return {};
 }
 
-// Which tokens the model itself may produce from text; the others are found as they stand, or never.
-bool is_listed(TokenType type) {
-  return type == TokenType::kNormal || type == TokenType::kByte || type == TokenType::kUserDefined;
+// tokenizer.ggml.token_type as the GGUF specification numbers them.
+std::vector<PieceType> types_of(const GgufVocabulary& source) {
+  std::vector<PieceType> types;
+  for (const std::int32_t type : source.token_types)
+    types.push_back(static_cast<PieceType>(type));
+  return types;
 }
 
-base::Result<void> add_pieces(const GgufVocabulary& source, Vocabulary& vocabulary) {
-  std::size_t num_bytes = 0;
-  for (const std::string_view token : source.tokens)
-    num_bytes += token.size();
-  vocabulary.reserve(source.tokens.size(), num_bytes);
-  for (std::size_t i = 0; i < source.tokens.size(); ++i) {
-    const auto id = static_cast<TokenId>(i);
-    const auto done = is_listed(type_of(source, i)) ? vocabulary.add(id, source.tokens[i])
-                                                    : vocabulary.add_unlisted(id, source.tokens[i]);
-    if (!done) return field_error("tokens", done.error().message);
-  }
-  return {};
-}
-
-base::Result<void> add_special_tokens(const GgufVocabulary& source, TokenizerParts& parts) {
-  for (std::size_t i = 0; i < source.tokens.size(); ++i) {
-    const TokenType type = type_of(source, i);
-    const bool special = type == TokenType::kControl || type == TokenType::kUnknown;
-    if ((!special && type != TokenType::kUserDefined) || source.tokens[i].empty()) continue;
-    AddedToken token{.id = static_cast<TokenId>(i), .content = std::string(source.tokens[i]), .special = special};
-    if (auto done = add_token(parts, token); !done) {
-      return field_error(fmt::format("tokens[{}]", i), done.error().message);
-    }
-  }
-  return {};
+base::Error with_prefix(const base::Error& error) {
+  return {error.kind, "tokenizer.ggml." + error.message};
 }
 
 void set_ids(const GgufVocabulary& source, TokenizerParts& parts) {
@@ -169,63 +140,38 @@ base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   if (row->patterns[0] == "qwen2" || row->patterns[0] == "qwen3.5") {
     parts.normalizer.add(make_unicode_form(UnicodeForm::kNfc));  // the models' own tokenizer.json asks for it
   }
-  if (auto done = add_pieces(source, *parts.vocabulary); !done) return std::move(done).error();
+  const std::vector<PieceType> types = types_of(source);
+  if (auto done = add_typed_pieces(source.tokens, types, *parts.vocabulary); !done) return with_prefix(done.error());
   auto merges = read_merges(source, *parts.vocabulary);
   if (!merges) return std::move(merges).error();
   const BpeSettings settings{
       .byte_level = true, .ignore_merges = row->ignore_merges, .unknown = {.unknown = source.unk}};
   parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
   parts.decode_rules.byte_level = true;
-  if (auto done = add_special_tokens(source, parts); !done) return std::move(done).error();
+  if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
   set_affixes(source, row->ignore_merges, parts);
   return parts;
 }
 
-// Which pieces a merge may make.
-std::vector<bool> find_made_pieces(const GgufVocabulary& source) {
-  std::vector<bool> made(source.tokens.size());
-  for (std::size_t i = 0; i < made.size(); ++i)
-    made[i] = type_of(source, i) == TokenType::kNormal || type_of(source, i) == TokenType::kUserDefined;
-  return made;
-}
-
-void add_sentencepiece_text_rules(const GgufVocabulary& source, TokenizerParts& parts) {
-  const bool adds_prefix = source.add_space_prefix.value_or(true);
-  if (source.remove_extra_whitespaces.value_or(false)) parts.normalizer.add(make_collapse_spaces());
-  if (adds_prefix) parts.normalizer.add(make_prepend(std::string(kSpaceMark)));
-  parts.normalizer.add(make_replace(make_literal_pattern(" "), std::string(kSpaceMark)));
-  parts.replaces_single_bytes = true;
-  DecodeRules& rules = parts.decode_rules;
-  rules.byte_fallback = true;
-  rules.bad_bytes = DecodeRules::BadBytes::kSingleBytes;
-  rules.replacements.push_back({std::string(kSpaceMark), " "});
-  if (adds_prefix) {
-    rules.strip_text.assign(1, ' ');
-    rules.strip_count = 1;
-  }
-}
-
-base::Result<TokenizerParts> read_sentencepiece(const GgufVocabulary& source) {
-  if (source.scores.size() != source.tokens.size()) {
-    return field_error("scores",
-                       fmt::format("has {} elements, there are {} tokens", source.scores.size(), source.tokens.size()));
-  }
-  if (!std::ranges::all_of(source.scores, [](float score) { return std::isfinite(score); })) {
-    return field_error("scores", "holds a number that is not finite");
-  }
-  TokenizerParts parts;
-  add_sentencepiece_text_rules(source, parts);
-  if (auto done = add_pieces(source, *parts.vocabulary); !done) return std::move(done).error();
-  const UnknownCharacters unknown(*parts.vocabulary, {.byte_fallback = true, .fuse = true, .unknown = source.unk});
-  parts.model = std::make_unique<ScoredBpeModel>(*parts.vocabulary, source.scores, find_made_pieces(source), unknown);
-  if (auto done = add_special_tokens(source, parts); !done) return std::move(done).error();
-  set_affixes(source, true, parts);
+base::Result<TokenizerParts> read_sentencepiece(const GgufVocabulary& source,
+                                                SentencePieceVocabulary::Algorithm algorithm) {
+  SentencePieceVocabulary vocabulary;
+  vocabulary.algorithm = algorithm;
+  vocabulary.pieces = source.tokens;
+  vocabulary.scores = source.scores;
+  vocabulary.types = types_of(source);
+  vocabulary.unknown = source.unk;
+  vocabulary.adds_prefix = source.add_space_prefix.value_or(true);
+  vocabulary.collapses_spaces = source.remove_extra_whitespaces.value_or(false);
+  auto parts = make_sentencepiece_parts(vocabulary);
+  if (!parts) return with_prefix(parts.error());
+  set_affixes(source, true, *parts);
   return parts;
 }
 
 base::Result<TokenizerParts> read_parts(const GgufVocabulary& source) {
   if (source.model == "gpt2") return read_byte_level(source);
-  if (source.model == "llama") return read_sentencepiece(source);
+  if (source.model == "llama") return read_sentencepiece(source, SentencePieceVocabulary::Algorithm::kBpe);
   return field_error("model", fmt::format("the tokenizer \"{}\" is not supported", source.model));
 }
 

@@ -177,6 +177,12 @@ std::size_t match_llama3(const Scanner& scanner, std::size_t pos) {
   return end != pos ? end : match_white_space(scanner, pos);
 }
 
+// GPT-4 (cl100k): as Llama 3, but white space at the end of the text is one word, line ends or not.
+std::size_t match_cl100k(const Scanner& scanner, std::size_t pos) {
+  const std::size_t end = scanner.skip(pos, is_space);
+  return end != pos && scanner.at_end(end) && scanner.after(pos) != end ? end : match_llama3<3, false>(scanner, pos);
+}
+
 // [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and [\p{Ll}\p{Lm}\p{Lo}\p{M}]
 bool is_upper_like(char32_t cp) {
   return is_letter_or_mark(cp) && category(cp) != Category::kLl;
@@ -297,6 +303,9 @@ constexpr KnownPattern kPatterns[] = {
     {"llama3",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
      scan<match_llama3<3, false>>, Cuts::kWords},
+    {"cl100k",
+     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)",
+     scan<match_cl100k>, Cuts::kWords},
     {"qwen2",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
      scan<match_llama3<1, false>>, Cuts::kWords},

@@ -53,6 +53,12 @@ class Tokenizer {
   // The contents of tokenizer.json and, if there is one, of tokenizer_config.json (else empty).
   static base::Result<std::unique_ptr<Tokenizer>> from_tokenizer_json(std::string_view json,
                                                                       std::string_view tokenizer_config_json);
+  // The contents of a .tiktoken file, and the name that its encoding is published under, one of tiktoken_encodings().
+  static base::Result<std::unique_ptr<Tokenizer>> from_tiktoken(std::string_view text, std::string_view encoding);
+  // The contents of Mistral's tekken.json.
+  static base::Result<std::unique_ptr<Tokenizer>> from_tekken(std::string_view json);
+  // A SentencePiece model (tokenizer.model): the protobuf message sentencepiece.ModelProto, of type BPE or UNIGRAM.
+  static base::Result<std::unique_ptr<Tokenizer>> from_sentencepiece(std::string_view model);
 
   explicit Tokenizer(TokenizerParts parts) : parts_(std::move(parts)) {}
 
@@ -86,6 +92,12 @@ class Tokenizer {
  private:
   TokenizerParts parts_;
 };
+
+// "cl100k_base", "o200k_base" ...
+std::vector<std::string_view> tiktoken_encodings();
+
+// Whether a JSON text is one of tekken's, rather than a tokenizer.json.
+bool is_tekken_json(std::string_view json);
 
 // Text from the tokens of one answer as they come; one per request, used by one thread, and the tokenizer must outlive
 // it. What push and finish give out, joined, is what Tokenizer::decode makes of all the ids; and never half a

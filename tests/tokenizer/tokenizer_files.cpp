@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "support/reference_data.h"
+#include "tools/tokenizer_file.h"
 
 namespace vitrine::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_if_there(const fs::path& path) {
-  return fs::exists(path) ? read_file(path) : std::string();
-}
 
 template <typename T>
 std::optional<T> value_of(base::Result<std::optional<T>> lookup) {
@@ -39,9 +36,8 @@ std::unique_ptr<tokenizer::Tokenizer> take(base::Result<std::unique_ptr<tokenize
 std::optional<fs::path> tokenizer_file(const std::string& name) {
   const char* folder = std::getenv("VITRINE_TOKENIZER_FILES");
   const fs::path root = folder != nullptr ? fs::path(folder) : data_path("../../build/tokenizer-files");
-  for (const fs::path& path : {root / name / "tokenizer.json", root / (name + ".gguf")}) {
-    if (fs::exists(path)) return path;
-  }
+  if (const auto file = tools::find_tokenizer_file(root / name)) return file;
+  if (fs::exists(root / (name + ".gguf"))) return root / (name + ".gguf");
   return std::nullopt;
 }
 
@@ -73,9 +69,7 @@ std::unique_ptr<tokenizer::Tokenizer> open_tokenizer(const fs::path& path) {
     const loader::GgufModel model = loader::open_gguf(path).value_or_throw();
     return take(tokenizer::Tokenizer::from_gguf(gguf_vocabulary(model.metadata)), path);
   }
-  return take(tokenizer::Tokenizer::from_tokenizer_json(read_file(path),
-                                                        read_if_there(path.parent_path() / "tokenizer_config.json")),
-              path);
+  return take(tools::open_tokenizer_file(path), path);
 }
 
 const tokenizer::Tokenizer* shared_tokenizer(const std::string& name) {
