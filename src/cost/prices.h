@@ -51,7 +51,7 @@ class PriceTable {
 
   const std::string& date() const { return date_; }  // empty where the file has none
   const std::string& currency() const { return currency_; }
-  std::vector<std::string> models() const;         // by name
+  std::vector<std::string> models() const;          // by name
   const Price* find(std::string_view model) const;  // null where it has no price
 
   Cost cost(std::string_view model, std::int64_t prompt_tokens, std::int64_t cached_tokens,

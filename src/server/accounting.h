@@ -3,9 +3,9 @@
 #include <functional>
 #include <string>
 
+#include "cost/prices.h"
 #include "server/quotas.h"
 #include "store/key_store.h"
-#include "cost/prices.h"
 #include "store/usage_ledger.h"
 #include "store/usage_report.h"
 

@@ -9,15 +9,17 @@
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/sentencepiece_parts.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/wordpiece_model.h"
 
 namespace vitrine::tokenizer {
 namespace {
 
-// What a name in tokenizer.ggml.pre stands for: splitter patterns applied one after another, each to the pieces that
-// the one before left, and whether a piece that is a token is taken without merging.
+// What a name in tokenizer.ggml.pre stands for: splitter patterns (names of known_patterns(), or regular expressions)
+// applied one after another, each to the pieces that the one before left, and whether a piece that is a token is taken
+// without merging.
 struct PreRow {
   std::string_view name;
-  std::array<std::string_view, 3> patterns;
+  std::array<std::string_view, 5> patterns;
   bool ignore_merges = false;
 };
 
@@ -52,6 +54,9 @@ constexpr PreRow kPreRows[] = {
     {"gpt-4o", {"o200k"}},
     {"llama4", {"o200k"}},
     {"tekken", {"tekken"}, true},
+    {"falcon", {"falcon_marks", "gpt2", "digits_3"}},
+    {"deepseek-coder",
+     {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", "number"}},
     {"deepseek-v3", {"numbers_3", "deepseek_cjk", "deepseek_words"}},
     {"deepseek-r1", {"numbers_3", "deepseek_cjk", "deepseek_words"}},
 };
@@ -73,8 +78,9 @@ base::Result<void> check_sizes(const GgufVocabulary& source) {
     return field_error(field, fmt::format("id {} is not in 0..{}", *id, num_tokens - 1));
   };
   const std::pair<std::string_view, std::optional<TokenId>> fields[] = {
-      {"bos_token_id", source.bos},     {"eos_token_id", source.eos}, {"unknown_token_id", source.unk},
-      {"padding_token_id", source.pad}, {"eot_token_id", source.eot}, {"eom_token_id", source.eom}};
+      {"bos_token_id", source.bos},     {"eos_token_id", source.eos},      {"unknown_token_id", source.unk},
+      {"padding_token_id", source.pad}, {"eot_token_id", source.eot},      {"eom_token_id", source.eom},
+      {"cls_token_id", source.cls},     {"seperator_token_id", source.sep}};
   for (const auto& [field, id] : fields) {
     if (auto done = check_id(field, id); !done) return done;
   }
@@ -127,6 +133,12 @@ base::Result<MergeTable> read_merges(const GgufVocabulary& source, const Vocabul
   return table;
 }
 
+std::unique_ptr<Pattern> splitter_pattern(std::string_view pattern) {
+  const auto known = std::ranges::find(known_patterns(), pattern, &KnownPattern::name);
+  if (known != known_patterns().end()) return make_scan_pattern(*known);
+  return make_regex_pattern(pattern).value_or_throw();  // ours: it compiles
+}
+
 base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   const auto row = std::ranges::find(kPreRows, source.pre, &PreRow::name);
   if (row == std::end(kPreRows)) {
@@ -135,7 +147,7 @@ base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   TokenizerParts parts;
   for (const std::string_view pattern : row->patterns) {
     if (pattern.empty()) continue;
-    parts.pre_tokenizer.add(make_split(make_scan_pattern(known_pattern(pattern)), SplitBehavior::kIsolated, false));
+    parts.pre_tokenizer.add(make_split(splitter_pattern(pattern), SplitBehavior::kIsolated, false));
   }
   if (row->patterns[0] == "qwen2" || row->patterns[0] == "qwen3.5") {
     parts.normalizer.add(make_unicode_form(UnicodeForm::kNfc));  // the models' own tokenizer.json asks for it
@@ -161,6 +173,8 @@ base::Result<TokenizerParts> read_sentencepiece(const GgufVocabulary& source,
   vocabulary.scores = source.scores;
   vocabulary.types = types_of(source);
   vocabulary.unknown = source.unk;
+  vocabulary.character_map = source.charsmap;
+  vocabulary.byte_fallback = algorithm == SentencePieceVocabulary::Algorithm::kBpe;
   vocabulary.adds_prefix = source.add_space_prefix.value_or(true);
   vocabulary.collapses_spaces = source.remove_extra_whitespaces.value_or(false);
   auto parts = make_sentencepiece_parts(vocabulary);
@@ -169,8 +183,69 @@ base::Result<TokenizerParts> read_sentencepiece(const GgufVocabulary& source,
   return parts;
 }
 
+// Runs of line ends are tokens that no merge makes: the model's own tokenizer.json adds them.
+base::Result<void> add_line_ends(const GgufVocabulary& source, TokenizerParts& parts) {
+  for (std::size_t i = 0; i < source.tokens.size(); ++i) {
+    const std::string_view token = source.tokens[i];
+    if (token.size() < 2 || token.find_first_not_of('\n') != std::string_view::npos) continue;
+    if (auto done = add_token(parts, {.id = static_cast<TokenId>(i), .content = std::string(token)}); !done) {
+      return field_error(fmt::format("tokens[{}]", i), done.error().message);
+    }
+  }
+  return {};
+}
+
+// Gemma 4: BPE over characters with listed merges, in the manner of SentencePiece.
+base::Result<TokenizerParts> read_character_bpe(const GgufVocabulary& source) {
+  TokenizerParts parts;
+  parts.normalizer.add(make_replace(make_literal_pattern(" "), std::string(kSpaceMark)));
+  const std::vector<PieceType> types = types_of(source);
+  if (auto done = add_typed_pieces(source.tokens, types, *parts.vocabulary); !done) return with_prefix(done.error());
+  auto merges = read_merges(source, *parts.vocabulary);
+  if (!merges) return std::move(merges).error();
+  const BpeSettings settings{.unknown = {.byte_fallback = true, .fuse = true, .unknown = source.unk}};
+  parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
+  parts.decode_rules.byte_fallback = true;
+  parts.decode_rules.bad_bytes = DecodeRules::BadBytes::kWholeRun;
+  parts.decode_rules.replacements.push_back({std::string(kSpaceMark), " "});
+  if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
+  if (auto done = add_line_ends(source, parts); !done) return std::move(done).error();
+  set_affixes(source, true, parts);
+  return parts;
+}
+
+// BERT's pieces, spelled with a U+2581 before those that begin a word in place of "##" before the others.
+base::Result<TokenizerParts> read_wordpiece_vocabulary(const GgufVocabulary& source) {
+  TokenizerParts parts;
+  parts.normalizer.add(make_clean_text());
+  parts.normalizer.add(make_set_chinese_apart());
+  parts.normalizer.add(make_unicode_form(UnicodeForm::kNfd));
+  parts.normalizer.add(make_drop_nonspacing_marks());
+  parts.normalizer.add(make_lowercase());
+  parts.pre_tokenizer.add(make_split(splitter_pattern("space"), SplitBehavior::kRemoved, false));
+  parts.pre_tokenizer.add(make_split(splitter_pattern("punctuation"), SplitBehavior::kIsolated, false));
+  const std::vector<PieceType> types = types_of(source);
+  if (auto done = add_typed_pieces(source.tokens, types, *parts.vocabulary); !done) return with_prefix(done.error());
+  if (!source.unk) return field_error("unknown_token_id", "is missing");
+  parts.model =
+      std::make_unique<WordPieceModel>(*parts.vocabulary, WordPieceSettings{.start_prefix = std::string(kSpaceMark),
+                                                                            .continuation_prefix = "",
+                                                                            .max_word_chars = 100,
+                                                                            .unknown = *source.unk});
+  parts.decode_rules.replacements.push_back({std::string(kSpaceMark), " "});
+  parts.decode_rules.strip_text.assign(1, ' ');
+  parts.decode_rules.strip_count = 1;
+  if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
+  if (const auto first = source.cls ? source.cls : source.bos) parts.prefix_ids = {*first};
+  if (const auto last = source.sep ? source.sep : source.eos) parts.suffix_ids = {*last};
+  return parts;
+}
+
 base::Result<TokenizerParts> read_parts(const GgufVocabulary& source) {
   if (source.model == "gpt2") return read_byte_level(source);
+  if (source.model == "bert") return read_wordpiece_vocabulary(source);
+  if (source.model == "gemma4") return read_character_bpe(source);
+  if (source.model == "t5") return read_sentencepiece(source, SentencePieceVocabulary::Algorithm::kUnigram);
   if (source.model == "llama") return read_sentencepiece(source, SentencePieceVocabulary::Algorithm::kBpe);
   return field_error("model", fmt::format("the tokenizer \"{}\" is not supported", source.model));
 }

@@ -76,6 +76,12 @@ bool is_any_punctuation(char32_t cp) {
   return is_ascii_punctuation(cp) || is_punctuation(cp);
 }
 
+// What Falcon splits off first.
+bool is_falcon_mark(char32_t cp) {
+  return is_punctuation(cp) || cp == '$' || cp == '+' || (cp >= '<' && cp <= '>') || cp == '^' || cp == '~' ||
+         cp == '|' || cp == '`';
+}
+
 enum class Contractions { kNone, kLowerCase, kAnyCase };
 
 // 's|'t|'re|'ve|'m|'ll|'d
@@ -262,6 +268,14 @@ std::size_t match_one(const Scanner& scanner, std::size_t pos) {
   return scanner.is(pos, kPredicate) ? scanner.after(pos) : pos;
 }
 
+// [0-9][0-9][0-9]
+std::size_t match_three_digits(const Scanner& scanner, std::size_t pos) {
+  std::size_t end = pos;
+  while (end < pos + 3 && scanner.byte(end) >= '0' && scanner.byte(end) <= '9')
+    ++end;
+  return end == pos + 3 ? end : pos;
+}
+
 // \w+|[^\w\s]+
 std::size_t match_word_or_rest(const Scanner& scanner, std::size_t pos) {
   const std::size_t end = scanner.skip(pos, is_word);
@@ -323,6 +337,8 @@ constexpr KnownPattern kPatterns[] = {
      " ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
      scan<match_deepseek_words>, Cuts::kWords},
     {"deepseek_cjk", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", scan<match_run<is_deepseek_cjk>>, Cuts::kNothing},
+    {"falcon_marks", R"([\p{P}\$\+<=>\^~\|`]+)", scan<match_run<is_falcon_mark>>, Cuts::kNothing},
+    {"digits_3", "[0-9][0-9][0-9]", scan<match_three_digits>, Cuts::kNothing},
     {"numbers_3", R"(\p{N}{1,3})", scan<match_number<3>>, Cuts::kNothing},
     {"numbers", R"(\p{N}+)", scan<match_number<0>>, Cuts::kNothing},
     {"number", R"(\p{N})", scan<match_number<1>>, Cuts::kNothing},

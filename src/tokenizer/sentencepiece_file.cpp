@@ -101,7 +101,7 @@ void read_normalizer_spec(std::string_view message, SentencePieceVocabulary& voc
   for_each_field(message, "normalizer_spec", [&](const ProtobufField& field) {
     switch (field.number) {
       case 2:
-        if (!field.bytes.empty()) fail_model("normalizer_spec.precompiled_charsmap", "is not supported");
+        vocabulary.character_map = field.bytes;
         break;
       case 3:
         vocabulary.adds_prefix = field.as_bool();

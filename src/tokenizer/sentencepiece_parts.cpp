@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "tokenizer/character_map.h"
 #include "tokenizer/scored_bpe_model.h"
 #include "tokenizer/unigram_model.h"
 
@@ -34,7 +35,12 @@ std::vector<double> unigram_scores(const SentencePieceVocabulary& source) {
   return scores;
 }
 
-void add_text_rules(const SentencePieceVocabulary& source, TokenizerParts& parts) {
+base::Result<void> add_text_rules(const SentencePieceVocabulary& source, TokenizerParts& parts) {
+  if (!source.character_map.empty()) {
+    auto map = CharacterMap::read(source.character_map);
+    if (!map) return base::bad_file("precompiled_charsmap: " + map.error().message);
+    parts.normalizer.add(make_character_map(std::move(map).value()));
+  }
   if (source.collapses_spaces) parts.normalizer.add(make_collapse_spaces());
   if (source.adds_prefix) parts.normalizer.add(make_prepend(std::string(kSpaceMark)));
   parts.normalizer.add(make_replace(make_literal_pattern(" "), std::string(kSpaceMark)));
@@ -47,6 +53,7 @@ void add_text_rules(const SentencePieceVocabulary& source, TokenizerParts& parts
     rules.strip_text.assign(1, ' ');
     rules.strip_count = 1;
   }
+  return {};
 }
 
 std::unique_ptr<Model> make_model(const SentencePieceVocabulary& source, const Vocabulary& vocabulary) {
@@ -107,7 +114,7 @@ base::Result<void> add_typed_special(const std::vector<std::string_view>& pieces
 base::Result<TokenizerParts> make_sentencepiece_parts(const SentencePieceVocabulary& source) {
   if (auto done = check_scores(source); !done) return std::move(done).error();
   TokenizerParts parts;
-  add_text_rules(source, parts);
+  if (auto done = add_text_rules(source, parts); !done) return std::move(done).error();
   if (auto done = add_typed_pieces(source.pieces, source.types, *parts.vocabulary); !done) {
     return std::move(done).error();
   }

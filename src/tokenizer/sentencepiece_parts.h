@@ -26,6 +26,7 @@ struct SentencePieceVocabulary {
   bool byte_fallback = true;  // an unknown character becomes the pieces of its bytes
   bool adds_prefix = true;    // a space before the text
   bool collapses_spaces = false;
+  std::string_view character_map;  // see CharacterMap; may be empty
 
   PieceType type(std::size_t index) const { return types.empty() ? PieceType::kNormal : types[index]; }
 };

@@ -38,6 +38,9 @@ constexpr std::array<std::string_view, 20> kOldSpecialTokens = {"<unk>",
                                                                 "[/SYSTEM_PROMPT]",
                                                                 "[TOOL_CONTENT]"};
 
+// Each has a name of its own, whether the file lists it or not; published files have 1,000.
+constexpr TokenId kMaxSpecial = 1 << 16;
+
 [[noreturn]] void fail_tekken(std::string_view path, std::string_view reason) {
   throw base::Exception(base::ErrorKind::kBadFile, fmt::format("{}: {}", path, reason));
 }
@@ -64,12 +67,14 @@ TekkenConfig read_config(ondemand::document& document) {
   config.pattern = std::string_view(object["pattern"].get_string());
   config.vocab_size = read_size(object, "default_vocab_size");
   config.num_special = read_size(object, "default_num_special_tokens");
+  if (config.num_special > kMaxSpecial) {
+    fail_tekken("config.default_num_special_tokens", fmt::format("is more than {}", kMaxSpecial));
+  }
   if (config.num_ranks() <= 0) fail_tekken("config.default_vocab_size", "leaves no room beside the special tokens");
   return config;
 }
 
 void read_ranks(ondemand::document& document, const TekkenConfig& config, Vocabulary& vocabulary) {
-  vocabulary.reserve(static_cast<std::size_t>(config.vocab_size), std::size_t{16} * 1024);
   std::int64_t rank = 0;
   for (auto entry : document["vocab"].get_array()) {
     if (rank == config.num_ranks()) return;

@@ -19,14 +19,16 @@ namespace vitrine::tokenizer {
 // The tokenizer metadata of a GGUF file (keys tokenizer.ggml.*), filled in by the caller; the views must stay valid
 // during Tokenizer::from_gguf only.
 struct GgufVocabulary {
-  std::string model;  // "gpt2": byte-level BPE, "llama": SentencePiece BPE, "t5": Unigram
+  std::string model;  // "gpt2": byte-level BPE, "llama": SentencePiece BPE, "gemma4": BPE over characters,
+                      // "bert": WordPiece, "t5": Unigram
   std::string pre;    // the splitter of byte-level BPE, by name: "smollm", "llama-bpe", "qwen2" ...
   std::vector<std::string_view> tokens;
   std::vector<float> scores;
   std::vector<std::int32_t> token_types;
   std::vector<std::string_view> merges;
-  std::optional<TokenId> bos, eos, unk, pad, eot, eom;
+  std::optional<TokenId> bos, eos, unk, pad, eot, eom, cls, sep;
   std::optional<bool> add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;
+  std::string charsmap;      // precompiled_charsmap; see CharacterMap
   std::vector<TokenId> eog;  // further ids that end an answer
 };
 

@@ -37,8 +37,8 @@ struct ScriptCount {
 // A text as one tokenizer sees it.
 struct TokenizedText {
   std::size_t num_bytes = 0;
-  std::size_t num_chars = 0;               // code points
-  std::vector<std::string> pieces;         // what each token covers; not UTF-8 where it is a part of a character
+  std::size_t num_chars = 0;        // code points
+  std::vector<std::string> pieces;  // what each token covers; not UTF-8 where it is a part of a character
   std::array<ScriptCount, kNumScripts> scripts{};  // by Script
 
   std::size_t num_tokens() const { return pieces.size(); }

@@ -57,6 +57,12 @@ tokenizer::GgufVocabulary gguf_vocabulary(const loader::Metadata& metadata) {
   vocabulary.eos = token_id(metadata, "eos_token_id");
   vocabulary.unk = token_id(metadata, "unknown_token_id");
   vocabulary.pad = token_id(metadata, "padding_token_id");
+  for (const std::int64_t byte :
+       value_of(metadata.int_array(key("precompiled_charsmap"), 0, 255)).value_or(std::vector<std::int64_t>())) {
+    vocabulary.charsmap.push_back(static_cast<char>(static_cast<unsigned char>(byte)));
+  }
+  vocabulary.cls = token_id(metadata, "cls_token_id");
+  vocabulary.sep = token_id(metadata, "seperator_token_id");
   vocabulary.add_bos = value_of(metadata.bool_value(key("add_bos_token")));
   vocabulary.add_eos = value_of(metadata.bool_value(key("add_eos_token")));
   vocabulary.add_space_prefix = value_of(metadata.bool_value(key("add_space_prefix")));

@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "tokenizer/character_map.h"
 #include "tokenizer/protobuf_reader.h"
 #include "tokenizer/tokenizer.h"
 
@@ -88,6 +90,7 @@ TEST(Tekken, NamesWhatIsWrong) {
   EXPECT_THAT(error_of(tekken(R"({"rank": 0, "token_bytes": "YQ=="})")), HasSubstr("config asks for 3"));
   EXPECT_THAT(error_of(tekken(kTekkenVocab, "", 2, 2)), HasSubstr("leaves no room"));
   EXPECT_THAT(error_of(tekken(kTekkenVocab, "", 2, -5)), HasSubstr("config.default_num_special_tokens"));
+  EXPECT_THAT(error_of(tekken(kTekkenVocab, "", 9'000'000, 8'000'000)), HasSubstr("is more than 65536"));
   EXPECT_THAT(error_of("{}"), HasSubstr("tekken:"));
   EXPECT_THAT(error_of("[1"), HasSubstr("tekken:"));
   EXPECT_FALSE(is_tekken_json(R"({"model": {"vocab": {}}})"));
@@ -184,6 +187,45 @@ TEST(SentencePiece, NamesWhatIsWrong) {
   EXPECT_THAT(error_of(model_bytes({{"a", std::numeric_limits<float>::infinity(), 1}}, 2)), HasSubstr("scores"));
   EXPECT_THAT(error_of(whole + Message().text(3, Message().varint(5, 0).bytes()).bytes()),
               HasSubstr("normalizer_spec.escape_whitespaces"));
+}
+
+// A table of one row: "A" becomes "b".
+std::string character_map() {
+  std::vector<std::uint32_t> units(0x41);
+  units[0] = 1u << 10;                              // the children of the root are at 1 ^ byte
+  units[0x40] = 0x41u | (1u << 8) | (0x42u << 10);  // 'A', its value at 0x40 ^ 0x42
+  units[2] = 0x80000000u;                           // the text at place 0
+  const auto size = static_cast<std::uint32_t>(units.size() * sizeof(units[0]));
+  std::string blob(reinterpret_cast<const char*>(&size), sizeof(size));
+  blob.append(reinterpret_cast<const char*>(units.data()), size);
+  return blob + std::string("b\0", 2);
+}
+
+TEST(CharacterMap, ReplacesWhatItsTableHas) {
+  const CharacterMap map = CharacterMap::read(character_map()).value_or_throw();
+  ASSERT_TRUE(map.longest("AA"));
+  EXPECT_EQ(map.longest("AA")->length, 1U);
+  EXPECT_EQ(map.longest("AA")->replacement, "b");
+  EXPECT_FALSE(map.longest("a"));
+  EXPECT_FALSE(map.longest(""));
+  const std::string model = model_bytes(small_pieces(), 2) +
+                            Message().text(3, Message().text(2, character_map()).varint(4, 0).bytes()).bytes();
+  EXPECT_EQ(encode_text(*Tokenizer::from_sentencepiece(model).value_or_throw(), "aA"), (Ids{3, 6}));
+}
+
+TEST(CharacterMap, NeverLeavesItsTable) {
+  const std::string whole = character_map();
+  EXPECT_FALSE(CharacterMap::read(""));
+  EXPECT_FALSE(CharacterMap::read(whole.substr(0, 100)));
+  EXPECT_FALSE(CharacterMap::read(std::string(4, '\0') + "b"));
+  EXPECT_FALSE(CharacterMap::read(whole.substr(0, whole.size() - 1)).value_or_throw().longest("A")) << "no end of text";
+  for (std::size_t at = 4; at < whole.size(); ++at) {
+    std::string broken = whole;
+    broken[at] = static_cast<char>(0xFF);
+    const auto map = CharacterMap::read(broken);
+    for (unsigned byte = 0; map && byte < 256; ++byte)
+      map->longest(std::string(3, static_cast<char>(byte)));
+  }
 }
 
 TEST(ProtobufReader, NeverPassesTheEnd) {

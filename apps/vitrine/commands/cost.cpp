@@ -41,7 +41,9 @@ class CostCommand final : public Command {
     parser.add("--cached-percent", cached_percent_, "Share of the prompt that is sent again and again and costs less")
         .between(0, 100)
         .group("Tokens");
-    parser.add("--models", models_, "Models of the price table, with commas (default: all)").with_commas().group("Prices");
+    parser.add("--models", models_, "Models of the price table, with commas (default: all)")
+        .with_commas()
+        .group("Prices");
     parser.add("--prices", prices_file_, "A TOML file of prices in place of the built-in table")
         .group("Prices")
         .type_name("FILE");
@@ -66,8 +68,8 @@ class CostCommand final : public Command {
     const cost::PriceTable table = prices_file_.empty() ? cost::PriceTable::builtin() : cost::PriceTable(prices_file_);
     const std::string text = tokens_ ? std::string() : take_prompt();
     std::vector<PricedName> missing;
-    std::vector<CostRow> rows = price_ ? rows_at_one_price(models, text, context)
-                                       : rows_of_table(models, table, text, missing);
+    std::vector<CostRow> rows =
+        price_ ? rows_at_one_price(models, text, context) : rows_of_table(models, table, text, missing);
     std::ranges::stable_sort(rows, {}, &CostRow::per_call);
     if (context.flags.json) {
       print_json(context, to_json(table, text, rows, missing));

@@ -23,7 +23,8 @@ struct CountRow {
 class CountCommand final : public Command {
  public:
   explicit CountCommand(const Parser& parser) {
-    parser.add("words", words_, "One or more models, tokenizer files or tok:NAME, then the text; what is piped in where none is given");
+    parser.add("words", words_,
+               "One or more models, tokenizer files or tok:NAME, then the text; what is piped in where none is given");
     parser.add("-m,--model", models_, "A model (may be repeated)");
     parser.add("-p,--prompt", text_, "The text");
     parser.add("--file", file_, "Count the text of this file");
