@@ -81,8 +81,8 @@ class FirstSymbols {
   }
 
   void add(std::vector<std::string> units, Pieces& pieces) {
-    // UTF-8 sorts as its code points do.
-    std::ranges::sort(units, {}, [](const std::string& unit) { return spelling_of_bytes(unit); });
+    // UTF-8 sorts as its code points do: bytes by those of their spelling, characters by their own.
+    if (is_of_bytes_) std::ranges::sort(units, {}, [](const std::string& unit) { return spelling_of_bytes(unit); });
     for (const std::string& unit : units) {
       const TokenId id = pieces.add(spelling_of_bytes(unit));
       if (is_of_bytes_) byte_ids_[static_cast<unsigned char>(unit[0])] = id;

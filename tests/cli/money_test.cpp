@@ -85,17 +85,17 @@ TEST_F(MoneyTest, CompareWithoutAnyTokenizerSaysHowToGetOne) {
 }
 
 TEST_F(MoneyTest, CostIsOfPromptCachedPromptAndAnswer) {
-  const Json json = json_of({"cost", "ab b", "--tokenizers", path("gpt2.tiktoken"), "--price", "2", "--cached-price",
-                             "1", "--output-price", "10", "--cached-percent", "50", "--output-tokens", "100"});
-  ASSERT_EQ(json["rows"].size(), 1U);
-  const Json& row = json["rows"][0];
+  const Json report = json_of({"cost", "ab b", "--tokenizers", path("gpt2.tiktoken"), "--price", "2", "--cached-price",
+                               "1", "--output-price", "10", "--cached-percent", "50", "--output-tokens", "100"});
+  ASSERT_EQ(report["rows"].size(), 1U);
+  const Json& row = report["rows"][0];
   EXPECT_EQ(row["tokens"], 4);
   EXPECT_EQ(row["cached_tokens"], 2);
   EXPECT_EQ(row["output_tokens"], 100);
   EXPECT_DOUBLE_EQ(row["cost_per_call"], 0.001006);
   EXPECT_DOUBLE_EQ(row["cost_per_day"], 100.6);
   EXPECT_DOUBLE_EQ(row["cost_per_month"], 3018.0);
-  EXPECT_EQ(json["calls_per_day"], 100000);
+  EXPECT_EQ(report["calls_per_day"], 100000);
 }
 
 TEST_F(MoneyTest, CostTakesPricesAndTokenizersFromATable) {
@@ -110,17 +110,17 @@ TEST_F(MoneyTest, CostTakesPricesAndTokenizersFromATable) {
 }
 
 TEST_F(MoneyTest, CostOfTokensNeedsNoTokenizer) {
-  const Json json = json_of({"cost", "--tokens", "1000000", "--models", "gpt-4o"});
-  EXPECT_EQ(json["rows"][0]["model"], "gpt-4o");
-  EXPECT_DOUBLE_EQ(json["rows"][0]["cost_per_call"], 2.5);
-  EXPECT_TRUE(json["rows"][0]["tokenizer"].is_null());
-  EXPECT_TRUE(json["prices_date"].is_string());
+  const Json report = json_of({"cost", "--tokens", "1000000", "--models", "gpt-4o"});
+  EXPECT_EQ(report["rows"][0]["model"], "gpt-4o");
+  EXPECT_DOUBLE_EQ(report["rows"][0]["cost_per_call"], 2.5);
+  EXPECT_TRUE(report["rows"][0]["tokenizer"].is_null());
+  EXPECT_TRUE(report["prices_date"].is_string());
 }
 
 TEST_F(MoneyTest, CostNamesTheModelsWhoseTokenizerIsNotHere) {
-  const Json json = json_of({"cost", "ab"});
-  EXPECT_TRUE(json["rows"].empty());
-  EXPECT_GE(json["missing"].size(), 10U);
+  const Json report = json_of({"cost", "ab"});
+  EXPECT_TRUE(report["rows"].empty());
+  EXPECT_GE(report["missing"].size(), 10U);
   EXPECT_THAT(run({"cost", "ab"}).err, HasSubstr("vitrine pull tok:deepseek_v3"));
   expect_refusal(run({"cost", "ab", "--models", "gpt-4"}), 66, "vitrine pull tok:tiktoken_cl100k_base");
 }
@@ -128,8 +128,8 @@ TEST_F(MoneyTest, CostNamesTheModelsWhoseTokenizerIsNotHere) {
 TEST_F(MoneyTest, ThePriceTableThatIsShownCanBeGivenBack) {
   const RunResult shown = run({"cost", "--show-prices"});
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
-  const Json json = json_of({"cost", "--tokens", "10", "--prices", write("prices.toml", shown.out)});
-  EXPECT_GE(json["rows"].size(), 10U);
+  const Json report = json_of({"cost", "--tokens", "10", "--prices", write("prices.toml", shown.out)});
+  EXPECT_GE(report["rows"].size(), 10U);
 }
 
 TEST_F(MoneyTest, CostRefusesPricesThatContradict) {
@@ -140,19 +140,19 @@ TEST_F(MoneyTest, CostRefusesPricesThatContradict) {
 
 TEST_F(MoneyTest, TrainBpeExplainsItsMerges) {
   const std::string corpus = write("toy.txt", "大语言模型是人工智能的重要突破大语言模型改变了开发者的工作方式");
-  const Json json = json_of({"train-bpe", corpus, "--vocab", "261", "--explain"});
-  ASSERT_EQ(json["steps"].size(), 5U);
-  std::size_t num_tokens = json["bytes"];
+  const Json report = json_of({"train-bpe", corpus, "--vocab", "261", "--explain"});
+  ASSERT_EQ(report["steps"].size(), 5U);
+  std::size_t num_tokens = report["bytes"];
   double ratio = 1;
-  for (const Json& step : json["steps"]) {
+  for (const Json& step : report["steps"]) {
     EXPECT_LE(step["tokens"], num_tokens - 2) << "every place of the pair is one token fewer";
     EXPECT_GT(step["bytes_per_token"], ratio);
     EXPECT_GE(step["count"], 2);
     num_tokens = step["tokens"];
     ratio = step["bytes_per_token"];
   }
-  EXPECT_EQ(json["tokens"], num_tokens);
-  EXPECT_TRUE(json["file"].is_null());
+  EXPECT_EQ(report["tokens"], num_tokens);
+  EXPECT_TRUE(report["file"].is_null());
   const RunResult result = run({"train-bpe", corpus, "--vocab", "261", "--explain", "--out", path("out")});
   EXPECT_THAT(result.out, HasSubstr("NEW TOKEN"));
   EXPECT_TRUE(fs::exists(folder_ / "out" / "tokenizer.json"));
@@ -161,13 +161,13 @@ TEST_F(MoneyTest, TrainBpeExplainsItsMerges) {
 
 TEST_F(MoneyTest, TrainBpeExplainsMergesOfCharacters) {
   const std::string corpus = write("toy.txt", "大语言模型是人工智能的重要突破大语言模型改变了开发者的工作方式");
-  const Json json =
+  const Json report =
       json_of({"train-bpe", corpus, "--merges", "5", "--characters", "--explain", "--min-frequency", "1"});
-  ASSERT_EQ(json["steps"].size(), 5U);
-  EXPECT_EQ(json["steps"][0]["tokens"], 29) << "31 characters, two pairs joined";
-  EXPECT_EQ(json["steps"][3]["merged"], "大语言模型");
-  EXPECT_EQ(json["steps"][3]["tokens"], 23);
-  EXPECT_EQ(json["steps"][4]["count"], 1) << "nothing else occurs twice";
+  ASSERT_EQ(report["steps"].size(), 5U);
+  EXPECT_EQ(report["steps"][0]["tokens"], 29) << "31 characters, two pairs joined";
+  EXPECT_EQ(report["steps"][3]["merged"], "大语言模型");
+  EXPECT_EQ(report["steps"][3]["tokens"], 23);
+  EXPECT_EQ(report["steps"][4]["count"], 1) << "nothing else occurs twice";
   expect_refusal(run({"train-bpe", corpus, "--merges", "5", "--characters", "--out", path("out")}), 64, "--characters");
   expect_refusal(run({"train-bpe", corpus, "--merges", "5", "--vocab", "300", "--explain"}), 64, "--vocab");
 }

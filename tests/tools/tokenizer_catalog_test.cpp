@@ -26,7 +26,9 @@ TEST(TokenizerCatalog, TheBuiltInOneIsValidAndShowsTheTermsItMust) {
     if (entry.licence.find("Gemma") != std::string::npos || entry.licence.find("Llama") != std::string::npos) {
       EXPECT_FALSE(entry.notice.empty()) << entry.name;
     }
-    if (!entry.model.empty()) EXPECT_NE(find_entry(builtin_catalog(), entry.model), nullptr) << entry.name;
+    if (!entry.model.empty()) {
+      EXPECT_NE(find_entry(builtin_catalog(), entry.model), nullptr) << entry.name;
+    }
     EXPECT_TRUE(is_tokenizer_name(entry.full_name()));
     EXPECT_EQ(find_tokenizer(entry.full_name())->name, entry.name);
   }

@@ -194,12 +194,11 @@ class TrainBpeCommand final : public Command {
 
   void report(const Training& training, const PhaseTimes& times, const Context& context) const {
     const auto& [words, trained, steps] = training;
-    const bool is_short = training_.num_merges ? trained.merges.size() < *training_.num_merges
-                                               : trained.pieces.size() < training_.vocab_size;
-    if (is_short && !context.flags.quiet) {
-      context.err.print(
-          fmt::format("note: the vocabulary has {} tokens and no more: no pair is left that occurs {} times\n",
-                      trained.pieces.size(), min_frequency_));
+    const std::size_t wanted = training_.num_merges.value_or(training_.vocab_size);
+    const std::size_t made = training_.num_merges ? trained.merges.size() : trained.pieces.size();
+    if (made < wanted && !context.flags.quiet) {
+      context.err.print(fmt::format("note: the vocabulary has {} {}, not {}: no pair is left that occurs {} times\n",
+                                    made, training_.num_merges ? "merges" : "tokens", wanted, min_frequency_));
     }
     if (context.flags.json) return print_json(context, to_json(training, times));
     if (explain_) explain(training, context);
