@@ -16,7 +16,7 @@ base::Error given_twice(std::string_view what, std::string_view flag) {
 }  // namespace
 
 bool names_model(std::string_view word, std::span<const std::string> catalog_names) {
-  if (word.starts_with("hf:")) return true;
+  if (word.starts_with("hf:") || word.starts_with("tok:")) return true;
   if (std::find(catalog_names.begin(), catalog_names.end(), word) != catalog_names.end()) return true;
   std::error_code ignored;  // a prompt too long for a path is "not there"
   return !word.empty() && std::filesystem::exists(std::filesystem::path(word), ignored);

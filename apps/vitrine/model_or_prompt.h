@@ -16,8 +16,8 @@ struct ModelAndPrompt {
 };
 
 // Sorts the positionals of `vitrine run` and `vitrine chat`. Two are MODEL and PROMPT. One is a MODEL if it is a
-// catalog name, an existing path or begins with "hf:"; otherwise it is the prompt. `flags` holds -m and -p, which are
-// always clear and make a lone positional the other one. Fails (kUsage) where something is given twice.
+// catalog name, an existing path or begins with "hf:" or "tok:"; otherwise it is the prompt. `flags` holds -m and -p,
+// which are always clear and make a lone positional the other one. Fails (kUsage) where something is given twice.
 base::Result<ModelAndPrompt> sort_positionals(std::span<const std::string> words, ModelAndPrompt flags,
                                               std::span<const std::string> catalog_names);
 

@@ -14,13 +14,19 @@
 namespace vitrine::cli {
 namespace {
 
-// Shows the terms of a model. On a terminal they must be agreed to; elsewhere showing them is all that can be done.
-void show_terms(const hub::CatalogEntry& entry, const Context& context) {
-  if (entry.notice.empty()) return;
-  context.err.print(fmt::format("{}: {}\n{}\n", entry.name, entry.licence, entry.notice));
+struct Terms {
+  std::string name;
+  std::string licence;
+  std::string notice;
+};
+
+// On a terminal the terms must be agreed to; elsewhere showing them is all that can be done.
+void show_terms(const Terms& terms, const Context& context) {
+  if (terms.notice.empty()) return;
+  context.err.print(fmt::format("{}: {}\n{}\n", terms.name, terms.licence, terms.notice));
   const bool must_ask = ::isatty(STDIN_FILENO) == 1 && !context.flags.yes;
   if (must_ask && !ask_yes_no(context.err, "Do you agree to these terms?")) {
-    throw base::Exception(base::ErrorKind::kUsage, entry.name + ": terms not agreed to; nothing was fetched");
+    throw base::Exception(base::ErrorKind::kUsage, terms.name + ": terms not agreed to; nothing was fetched");
   }
 }
 
@@ -32,6 +38,12 @@ hub::PullResult pull_known(hub::Puller& puller, std::string_view model, const st
   }
   if (const auto spec = hub::parse_hub_spec(model)) return puller.pull_hub(*spec, name, "").value_or_throw();
   return puller.pull_path(std::filesystem::path(model), name).value_or_throw();
+}
+
+hub::StoredModel say_ready(const hub::PullResult& result, ProgressBar& progress) {
+  progress.note(fmt::format("{} {} ({}) at {}", result.model.name, result.was_there ? "is there" : "is ready",
+                            hub::format_bytes(result.model.bytes), result.model.path.string()));
+  return result.model;
 }
 
 }  // namespace
@@ -48,6 +60,9 @@ tools::ModelLocation Models::find_or_pull(std::string_view model, const Context&
 }
 
 hub::StoredModel Models::pull(std::string_view model, const std::string& name, const Context& context) const {
+  const hub::TokenizerEntry* tokenizer = hub::find_tokenizer(model);
+  if (tokenizer != nullptr && tokenizer->model.empty()) return pull_tokenizer(*tokenizer, name, context);
+  if (tokenizer != nullptr) return pull(tokenizer->model, name, context);
   const hub::CatalogEntry* entry = hub::find_entry(catalog_, model);
   std::error_code ignored;
   if (entry == nullptr && !hub::parse_hub_spec(model) &&
@@ -59,13 +74,23 @@ hub::StoredModel Models::pull(std::string_view model, const std::string& name, c
                           "--name: only letters, digits, '.', '_' and '-', the first a letter or a digit");
   }
   const bool is_new = entry != nullptr && tools::can_be_pulled(model, store_, catalog_);
-  if (is_new) show_terms(*entry, context);
+  if (is_new) show_terms({entry->name, entry->licence, entry->notice}, context);
   ProgressBar progress(context.err, context.flags.quiet);
   hub::Puller puller(store_, {hub::Endpoint::from_environment(), {}, {}}, progress);
-  const hub::PullResult result = pull_known(puller, model, name, entry);
-  progress.note(fmt::format("{} {} ({}) at {}", result.model.name, result.was_there ? "is there" : "is ready",
-                            hub::format_bytes(result.model.bytes), result.model.path.string()));
-  return result.model;
+  return say_ready(pull_known(puller, model, name, entry), progress);
+}
+
+hub::StoredModel Models::pull_tokenizer(const hub::TokenizerEntry& entry, const std::string& name,
+                                        const Context& context) const {
+  if (!name.empty()) {
+    throw base::Exception(base::ErrorKind::kUsage, "--name: a tokenizer has its name; leave --name out");
+  }
+  if (tools::can_be_pulled(entry.full_name(), store_, catalog_)) {
+    show_terms({entry.full_name(), entry.licence, entry.notice}, context);
+  }
+  ProgressBar progress(context.err, context.flags.quiet);
+  hub::Puller puller(store_, {hub::Endpoint::from_environment(), {}, {}}, progress);
+  return say_ready(puller.pull_tokenizer(entry).value_or_throw(), progress);
 }
 
 nlohmann::ordered_json to_json(const hub::StoredModel& model) {

@@ -9,6 +9,7 @@
 #include "tools/find_model.h"
 #include "tools/hub/catalog.h"
 #include "tools/hub/store.h"
+#include "tools/hub/tokenizer_catalog.h"
 #include "vitrine/command.h"
 
 namespace vitrine::cli {
@@ -29,11 +30,14 @@ class Models {
   tools::ModelLocation find(std::string_view model) const;
   // The same, but fetches such a model first: for run and chat.
   tools::ModelLocation find_or_pull(std::string_view model, const Context& context) const;
-  // Fetches a catalog name, an hf: spec or a path. Shows terms, asks on a terminal, shows progress. `name`: to store
-  // it under; empty: the usual one.
+  // Fetches a catalog name, a tok: name, an hf: spec or a path. Shows terms, asks on a terminal, shows progress.
+  // `name`: to store it under; empty: the usual one.
   hub::StoredModel pull(std::string_view model, const std::string& name, const Context& context) const;
 
  private:
+  hub::StoredModel pull_tokenizer(const hub::TokenizerEntry& entry, const std::string& name,
+                                  const Context& context) const;
+
   hub::Store store_;
   std::vector<hub::CatalogEntry> catalog_;
 };

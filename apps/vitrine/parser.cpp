@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "base/suggest.h"
-#include "store/settings_file.h"
+#include "settings/settings_file.h"
 
 namespace vitrine::cli {
 namespace {
@@ -140,7 +140,7 @@ class SettingsReader {
     const std::string variable = config_->get_envname();  // the library has looked at it
     const std::string prefix = variable.substr(0, variable.rfind('_'));
     if (config_->count() > 0) file_ = config_->as<std::string>();
-    if (!file_.empty()) values_ = store::read_settings(file_);
+    if (!file_.empty()) values_ = settings::read_settings(file_);
     check_names();
     for (const CLI::Option* option : settable_options(command_)) {
       if (option->count() == 0) read_option(*option, prefix);

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -73,6 +74,11 @@ int Terminal::width() const {
 
 void Terminal::print(std::string_view text) const {
   std::fwrite(text.data(), 1, text.size(), stream_);
+}
+
+std::string Terminal::stripe(std::size_t index, std::string_view text) const {
+  constexpr std::array<std::string_view, 4> kBackgrounds = {"30;46", "30;43", "30;42", "30;45"};
+  return styled(kBackgrounds[index % kBackgrounds.size()], text);
 }
 
 std::string Terminal::styled(std::string_view code, std::string_view text) const {

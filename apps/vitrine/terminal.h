@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ class Terminal {
   std::string dim(std::string_view text) const { return styled("2", text); }
   std::string green(std::string_view text) const { return styled("32", text); }
   std::string yellow(std::string_view text) const { return styled("33", text); }
+
+  // One of a row of stripes, neighbours in different background colours.
+  std::string stripe(std::size_t index, std::string_view text) const;
 
   void print(std::string_view text) const;
 

@@ -6,7 +6,7 @@
 
 namespace vitrine::server {
 
-Accounting::Accounting(store::KeyStore& keys, store::PriceTable prices)
+Accounting::Accounting(store::KeyStore& keys, cost::PriceTable prices)
     : keys_(keys),
       prices_(std::move(prices)),
       report_(folder(), store::kServingPatience),
@@ -19,7 +19,7 @@ Accounting::Accounting(store::KeyStore& keys, store::PriceTable prices)
       ledger_(folder()) {}
 
 void Accounting::note(store::UsageRow row, std::function<void(bool is_kept)> done) {
-  store::Cost cost = prices_.cost(row.model, row.prompt_tokens, row.cached_tokens, row.completion_tokens);
+  cost::Cost cost = prices_.cost(row.model, row.prompt_tokens, row.cached_tokens, row.completion_tokens);
   row.cost_nano = cost.nano;
   row.currency = std::move(cost.currency);
   ledger_.append(std::move(row), std::move(done));

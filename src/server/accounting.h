@@ -3,9 +3,9 @@
 #include <functional>
 #include <string>
 
+#include "cost/prices.h"
 #include "server/quotas.h"
 #include "store/key_store.h"
-#include "store/prices.h"
 #include "store/usage_ledger.h"
 #include "store/usage_report.h"
 
@@ -16,7 +16,7 @@ namespace vitrine::server {
 class Accounting {
  public:
   // The ledger lies beside the keys. Throws base::Exception.
-  Accounting(store::KeyStore& keys, store::PriceTable prices);
+  Accounting(store::KeyStore& keys, cost::PriceTable prices);
 
   store::KeyStore& keys() { return keys_; }  // any thread; waits for the disk
   Quotas& quotas() { return quotas_; }
@@ -26,7 +26,7 @@ class Accounting {
 
  private:
   store::KeyStore& keys_;
-  store::PriceTable prices_;
+  cost::PriceTable prices_;
   store::UsageReport report_;
   Quotas quotas_;
   store::UsageLedger ledger_;

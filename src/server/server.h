@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "cost/prices.h"
 #include "server/http/limits.h"
 #include "server/model_pool.h"
 #include "server/server_log.h"
 #include "store/key_store.h"
-#include "store/prices.h"
 
 namespace vitrine::server {
 
@@ -22,7 +22,7 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts;  // names in the Host header beside the loopback's
   ModelPool::Options models = {};
   store::KeyStore* keys = nullptr;  // outlives the server; null: nobody has a key, and no usage is noted
-  store::PriceTable prices = {};    // what answers cost, for the usage ledger
+  cost::PriceTable prices = {};     // what answers cost, for the usage ledger
   LogOptions log = {};              // by default there is none
   HttpLimits limits = {};
   std::chrono::seconds grace{30};  // what answers on their way may still take after a signal to stop

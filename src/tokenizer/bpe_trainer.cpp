@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -18,6 +19,7 @@
 namespace vitrine::tokenizer {
 namespace {
 
+constexpr auto kMostMerges = static_cast<std::size_t>(Vocabulary::kMaxId);
 constexpr std::uint32_t kNoList = std::numeric_limits<std::uint32_t>::max();
 
 // Spellings by id, and ids by spelling.
@@ -38,17 +40,60 @@ class Pieces {
   std::unordered_map<std::string, TokenId> ids_;
 };
 
-std::array<TokenId, 256> add_bytes(Pieces& pieces) {
-  std::vector<unsigned char> bytes;
-  for (unsigned byte = 0; byte < 256; ++byte)
-    bytes.push_back(static_cast<unsigned char>(byte));
-  // UTF-8 sorts as its code points do.
-  std::ranges::sort(bytes, {}, spelling_of_byte);
-  std::array<TokenId, 256> ids{};
-  for (const unsigned char byte : bytes)
-    ids[byte] = pieces.add(std::string(spelling_of_byte(byte)));
-  return ids;
-}
+// What the words are made of before anything is merged: bytes, or characters, as ids.
+class FirstSymbols {
+ public:
+  static FirstSymbols of_bytes(Pieces& pieces) {
+    FirstSymbols alphabet;
+    std::vector<std::string> bytes;
+    for (unsigned byte = 0; byte < 256; ++byte)
+      bytes.emplace_back(1, static_cast<char>(byte));
+    alphabet.add(bytes, pieces);
+    return alphabet;
+  }
+  static FirstSymbols of_characters(const WordCounts& words, Pieces& pieces) {
+    std::set<std::string> characters;
+    for (std::size_t i = 0; i < words.num_distinct(); ++i)
+      for_each_character(words.word(i), [&](std::string_view character) { characters.emplace(character); });
+    FirstSymbols alphabet;
+    alphabet.is_of_bytes_ = false;
+    alphabet.add({characters.begin(), characters.end()}, pieces);
+    return alphabet;
+  }
+
+  void append(std::string_view word, std::vector<TokenId>& symbols) const {
+    if (is_of_bytes_) {
+      for (const char byte : word)
+        symbols.push_back(byte_ids_[static_cast<unsigned char>(byte)]);
+    } else {
+      for_each_character(
+          word, [&](std::string_view character) { symbols.push_back(character_ids_.at(std::string(character))); });
+    }
+  }
+
+ private:
+  template <typename Take>
+  static void for_each_character(std::string_view text, Take take) {
+    for (std::size_t length = 0; !text.empty(); text.remove_prefix(length)) {
+      length = std::min(base::utf8_length(text[0]), text.size());
+      take(text.substr(0, length));
+    }
+  }
+
+  void add(std::vector<std::string> units, Pieces& pieces) {
+    // UTF-8 sorts as its code points do: bytes by those of their spelling, characters by their own.
+    if (is_of_bytes_) std::ranges::sort(units, {}, [](const std::string& unit) { return spelling_of_bytes(unit); });
+    for (const std::string& unit : units) {
+      const TokenId id = pieces.add(spelling_of_bytes(unit));
+      if (is_of_bytes_) byte_ids_[static_cast<unsigned char>(unit[0])] = id;
+      if (!is_of_bytes_) character_ids_.emplace(unit, id);
+    }
+  }
+
+  bool is_of_bytes_ = true;
+  std::array<TokenId, 256> byte_ids_{};
+  std::unordered_map<std::string, TokenId> character_ids_;
+};
 
 std::uint64_t pair_key(TokenId left, TokenId right) {
   return (std::uint64_t{static_cast<std::uint32_t>(left)} << 32) | static_cast<std::uint32_t>(right);
@@ -139,13 +184,12 @@ class Neighbours {
 // them: what is merged is not taken off the count of its pair, since no place of it is left.
 class MergeLoop {
  public:
-  MergeLoop(const WordCounts& words, const std::array<TokenId, 256>& byte_ids, const BpeTraining& training)
+  MergeLoop(const WordCounts& words, const FirstSymbols& alphabet, const BpeTraining& training)
       : min_count_(std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min<std::uint64_t>(
                                                  training.min_frequency, std::numeric_limits<std::int64_t>::max())))),
         left_(training.vocab_size),
-        right_(training.vocab_size),
-        num_tokens_(words.num_bytes()) {
-    read_words(words, byte_ids);
+        right_(training.vocab_size) {
+    read_words(words, alphabet);
     count_pairs();
   }
 
@@ -197,15 +241,15 @@ class MergeLoop {
     std::uint32_t length = 0;
   };
 
-  void read_words(const WordCounts& words, const std::array<TokenId, 256>& byte_ids) {
+  void read_words(const WordCounts& words, const FirstSymbols& alphabet) {
     words_.reserve(words.num_distinct());
     symbols_.reserve(words.num_distinct_bytes());
     for (std::size_t i = 0; i < words.num_distinct(); ++i) {
-      const std::string_view text = words.word(i);
-      words_.push_back(
-          {symbols_.size(), static_cast<std::int64_t>(words.times(i)), static_cast<std::uint32_t>(text.size())});
-      for (const char byte : text)
-        symbols_.push_back(byte_ids[static_cast<unsigned char>(byte)]);
+      const std::size_t begin = symbols_.size();
+      alphabet.append(words.word(i), symbols_);
+      const auto length = static_cast<std::uint32_t>(symbols_.size() - begin);
+      words_.push_back({begin, static_cast<std::int64_t>(words.times(i)), length});
+      num_tokens_ += words.times(i) * length;
     }
   }
 
@@ -266,7 +310,7 @@ class MergeLoop {
   WordLists lists_;
   std::vector<Candidate> queue_;  // a heap
   Neighbours left_, right_;
-  std::uint64_t num_tokens_;
+  std::uint64_t num_tokens_ = 0;
   std::uint32_t step_ = 0;
 };
 
@@ -290,23 +334,32 @@ base::Result<void> check(const BpeTraining& training, std::size_t num_first_piec
                                          static_cast<std::size_t>(Vocabulary::kMaxId) + 1));
   }
   if (training.vocab_size >= num_first_pieces) return {};
-  return base::usage_error(fmt::format("a vocabulary of {} tokens has no room for the 256 bytes and {} special tokens",
-                                       training.vocab_size, num_first_pieces - 256));
+  const std::size_t num_special = training.special_tokens.size();
+  return base::usage_error(fmt::format("a vocabulary of {} tokens has no room for the {} and {} special tokens",
+                                       training.vocab_size,
+                                       training.from_characters ? "characters of the text" : "256 bytes", num_special));
+}
+
+std::string bytes_of(const std::string& piece) {
+  return bytes_of_spelling(piece).value_or(piece);
 }
 
 }  // namespace
 
-base::Result<TrainedBpe> train_bpe(const WordCounts& words, const BpeTraining& training, TrainingObserver& observer) {
+base::Result<TrainedBpe> train_bpe(const WordCounts& words, const BpeTraining& asked, TrainingObserver& observer) {
   TrainedBpe result;
   Pieces pieces;
-  for (const std::string& token : training.special_tokens) {
+  for (const std::string& token : asked.special_tokens) {
     const TokenId id = pieces.add(token);
     if (static_cast<std::size_t>(id) == result.special_ids.size()) result.special_ids.push_back(id);
   }
-  const std::array<TokenId, 256> byte_ids = add_bytes(pieces);
+  const FirstSymbols alphabet =
+      asked.from_characters ? FirstSymbols::of_characters(words, pieces) : FirstSymbols::of_bytes(pieces);
+  BpeTraining training = asked;
+  if (asked.num_merges) training.vocab_size = pieces.size() + std::min(*asked.num_merges, kMostMerges);
   if (auto checked = check(training, pieces.size()); !checked) return std::move(checked).error();
 
-  MergeLoop loop(words, byte_ids, training);
+  MergeLoop loop(words, alphabet, training);
   const std::size_t num_first_pieces = pieces.size();
   result.num_bytes = words.num_bytes();
   result.num_tokens = loop.num_tokens();
@@ -317,8 +370,11 @@ base::Result<TrainedBpe> train_bpe(const WordCounts& words, const BpeTraining& t
     if (!top) break;
     const TrainedMerge merge{static_cast<TokenId>(top->pair >> 32), static_cast<TokenId>(top->pair & 0xFFFFFFFFu)};
     result.merges.push_back(merge);
-    loop.merge(*top, pieces.add(pieces[merge.left] + pieces[merge.right]));
+    const TokenId merged = pieces.add(pieces[merge.left] + pieces[merge.right]);
+    loop.merge(*top, merged);
     result.num_tokens = loop.num_tokens();
+    observer.merge_made({bytes_of(pieces[merge.left]), bytes_of(pieces[merge.right]), bytes_of(pieces[merged]),
+                         static_cast<std::uint64_t>(top->count), result.num_bytes, result.num_tokens});
   }
   keep_last_of_equal(result.merges);
   result.pieces = pieces.take();

@@ -38,6 +38,23 @@ std::string DecodeRules::bytes_of(std::string_view piece) const {
   return text;
 }
 
+// The endings are those that the WordPiece decoder of Hugging Face's tokenizers cleans up, piece by piece.
+std::string DecodeRules::word_part(std::string_view piece, bool is_first) const {
+  std::string text(piece);
+  if (!is_first && piece.starts_with(continuation_prefix)) {
+    text.erase(0, continuation_prefix.size());
+  } else if (!is_first) {
+    text.insert(0, 1, ' ');
+  }
+  if (!cleans_up) return text;
+  static const std::vector<Replacement> endings = {
+      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+  for (const Replacement& ending : endings)
+    text = replace_all(text, ending);
+  return text;
+}
+
 std::string PieceDecoder::push(std::string_view piece) {
   std::string out;
   if (const auto byte = rules_->byte_token(piece)) {
@@ -45,7 +62,7 @@ std::string PieceDecoder::push(std::string_view piece) {
   } else {
     if (!rules_->byte_level) end_run(out);
     if (!is_first_) pending_ += rules_->separator;
-    pending_ += rules_->bytes_of(piece);
+    pending_ += rules_->continuation_prefix.empty() ? rules_->bytes_of(piece) : rules_->word_part(piece, is_first_);
     drain(false, out);
   }
   is_first_ = false;

@@ -28,9 +28,14 @@ struct DecodeRules {
   std::string strip_text;                 // up to strip_count of these are taken off the front of the whole text
   std::size_t strip_count = 0;
   std::string separator;  // between pieces
+  // WordPiece: a piece that does not begin so, "##", begins a word, before which a space goes.
+  std::string continuation_prefix = {};
+  bool cleans_up = false;  // no space before some punctuation and endings, as English is written
 
   std::string bytes_of(std::string_view piece) const;
   std::optional<unsigned char> byte_token(std::string_view piece) const;
+  // What a WordPiece piece adds to the text.
+  std::string word_part(std::string_view piece, bool is_first) const;
 };
 
 // Turns the pieces of one answer into text, piece by piece. Never gives out half a character: bytes wait until the

@@ -2,27 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <string>
 #include <utility>
 
-#include "base/utf8.h"
 #include "tokenizer/bpe_model.h"
 #include "tokenizer/known_patterns.h"
-#include "tokenizer/scored_bpe_model.h"
+#include "tokenizer/sentencepiece_parts.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/wordpiece_model.h"
 
 namespace vitrine::tokenizer {
 namespace {
 
-// tokenizer.ggml.token_type, as the GGUF specification numbers them.
-enum class TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
-
-// What a name in tokenizer.ggml.pre stands for: splitter patterns applied one after another, each to the pieces that
-// the one before left, and whether a piece that is a token is taken without merging.
+// What a name in tokenizer.ggml.pre stands for: splitter patterns (names of known_patterns(), or regular expressions)
+// applied one after another, each to the pieces that the one before left, and whether a piece that is a token is taken
+// without merging.
 struct PreRow {
   std::string_view name;
-  std::array<std::string_view, 3> patterns;
+  std::array<std::string_view, 5> patterns;
   bool ignore_merges = false;
 };
 
@@ -57,16 +54,15 @@ constexpr PreRow kPreRows[] = {
     {"gpt-4o", {"o200k"}},
     {"llama4", {"o200k"}},
     {"tekken", {"tekken"}, true},
+    {"falcon", {"falcon_marks", "gpt2", "digits_3"}},
+    {"deepseek-coder",
+     {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", "number"}},
     {"deepseek-v3", {"numbers_3", "deepseek_cjk", "deepseek_words"}},
     {"deepseek-r1", {"numbers_3", "deepseek_cjk", "deepseek_words"}},
 };
 
 base::Error field_error(std::string_view field, std::string_view reason) {
   return base::bad_file(fmt::format("tokenizer.ggml.{}: {}", field, reason));
-}
-
-TokenType type_of(const GgufVocabulary& source, std::size_t index) {
-  return source.token_types.empty() ? TokenType::kNormal : static_cast<TokenType>(source.token_types[index]);
 }
 
 base::Result<void> check_sizes(const GgufVocabulary& source) {
@@ -82,8 +78,9 @@ base::Result<void> check_sizes(const GgufVocabulary& source) {
     return field_error(field, fmt::format("id {} is not in 0..{}", *id, num_tokens - 1));
   };
   const std::pair<std::string_view, std::optional<TokenId>> fields[] = {
-      {"bos_token_id", source.bos},     {"eos_token_id", source.eos}, {"unknown_token_id", source.unk},
-      {"padding_token_id", source.pad}, {"eot_token_id", source.eot}, {"eom_token_id", source.eom}};
+      {"bos_token_id", source.bos},     {"eos_token_id", source.eos},      {"unknown_token_id", source.unk},
+      {"padding_token_id", source.pad}, {"eot_token_id", source.eot},      {"eom_token_id", source.eom},
+      {"cls_token_id", source.cls},     {"seperator_token_id", source.sep}};
   for (const auto& [field, id] : fields) {
     if (auto done = check_id(field, id); !done) return done;
   }
@@ -93,36 +90,16 @@ base::Result<void> check_sizes(const GgufVocabulary& source) {
   return {};
 }
 
-// Which tokens the model itself may produce from text; the others are found as they stand, or never.
-bool is_listed(TokenType type) {
-  return type == TokenType::kNormal || type == TokenType::kByte || type == TokenType::kUserDefined;
+// tokenizer.ggml.token_type as the GGUF specification numbers them.
+std::vector<PieceType> types_of(const GgufVocabulary& source) {
+  std::vector<PieceType> types;
+  for (const std::int32_t type : source.token_types)
+    types.push_back(static_cast<PieceType>(type));
+  return types;
 }
 
-base::Result<void> add_pieces(const GgufVocabulary& source, Vocabulary& vocabulary) {
-  std::size_t num_bytes = 0;
-  for (const std::string_view token : source.tokens)
-    num_bytes += token.size();
-  vocabulary.reserve(source.tokens.size(), num_bytes);
-  for (std::size_t i = 0; i < source.tokens.size(); ++i) {
-    const auto id = static_cast<TokenId>(i);
-    const auto done = is_listed(type_of(source, i)) ? vocabulary.add(id, source.tokens[i])
-                                                    : vocabulary.add_unlisted(id, source.tokens[i]);
-    if (!done) return field_error("tokens", done.error().message);
-  }
-  return {};
-}
-
-base::Result<void> add_special_tokens(const GgufVocabulary& source, TokenizerParts& parts) {
-  for (std::size_t i = 0; i < source.tokens.size(); ++i) {
-    const TokenType type = type_of(source, i);
-    const bool special = type == TokenType::kControl || type == TokenType::kUnknown;
-    if ((!special && type != TokenType::kUserDefined) || source.tokens[i].empty()) continue;
-    AddedToken token{.id = static_cast<TokenId>(i), .content = std::string(source.tokens[i]), .special = special};
-    if (auto done = add_token(parts, token); !done) {
-      return field_error(fmt::format("tokens[{}]", i), done.error().message);
-    }
-  }
-  return {};
+base::Error with_prefix(const base::Error& error) {
+  return {error.kind, "tokenizer.ggml." + error.message};
 }
 
 void set_ids(const GgufVocabulary& source, TokenizerParts& parts) {
@@ -156,6 +133,12 @@ base::Result<MergeTable> read_merges(const GgufVocabulary& source, const Vocabul
   return table;
 }
 
+std::unique_ptr<Pattern> splitter_pattern(std::string_view pattern) {
+  const auto known = std::ranges::find(known_patterns(), pattern, &KnownPattern::name);
+  if (known != known_patterns().end()) return make_scan_pattern(*known);
+  return make_regex_pattern(pattern).value_or_throw();  // ours: it compiles
+}
+
 base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   const auto row = std::ranges::find(kPreRows, source.pre, &PreRow::name);
   if (row == std::end(kPreRows)) {
@@ -164,68 +147,106 @@ base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   TokenizerParts parts;
   for (const std::string_view pattern : row->patterns) {
     if (pattern.empty()) continue;
-    parts.pre_tokenizer.add(make_split(make_scan_pattern(known_pattern(pattern)), SplitBehavior::kIsolated, false));
+    parts.pre_tokenizer.add(make_split(splitter_pattern(pattern), SplitBehavior::kIsolated, false));
   }
   if (row->patterns[0] == "qwen2" || row->patterns[0] == "qwen3.5") {
     parts.normalizer.add(make_unicode_form(UnicodeForm::kNfc));  // the models' own tokenizer.json asks for it
   }
-  if (auto done = add_pieces(source, *parts.vocabulary); !done) return std::move(done).error();
+  const std::vector<PieceType> types = types_of(source);
+  if (auto done = add_typed_pieces(source.tokens, types, *parts.vocabulary); !done) return with_prefix(done.error());
   auto merges = read_merges(source, *parts.vocabulary);
   if (!merges) return std::move(merges).error();
   const BpeSettings settings{
       .byte_level = true, .ignore_merges = row->ignore_merges, .unknown = {.unknown = source.unk}};
   parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
   parts.decode_rules.byte_level = true;
-  if (auto done = add_special_tokens(source, parts); !done) return std::move(done).error();
+  if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
   set_affixes(source, row->ignore_merges, parts);
   return parts;
 }
 
-// Which pieces a merge may make.
-std::vector<bool> find_made_pieces(const GgufVocabulary& source) {
-  std::vector<bool> made(source.tokens.size());
-  for (std::size_t i = 0; i < made.size(); ++i)
-    made[i] = type_of(source, i) == TokenType::kNormal || type_of(source, i) == TokenType::kUserDefined;
-  return made;
+base::Result<TokenizerParts> read_sentencepiece(const GgufVocabulary& source,
+                                                SentencePieceVocabulary::Algorithm algorithm) {
+  SentencePieceVocabulary vocabulary;
+  vocabulary.algorithm = algorithm;
+  vocabulary.pieces = source.tokens;
+  vocabulary.scores = source.scores;
+  vocabulary.types = types_of(source);
+  vocabulary.unknown = source.unk;
+  vocabulary.character_map = source.charsmap;
+  vocabulary.byte_fallback = algorithm == SentencePieceVocabulary::Algorithm::kBpe;
+  vocabulary.adds_prefix = source.add_space_prefix.value_or(true);
+  vocabulary.collapses_spaces = source.remove_extra_whitespaces.value_or(false);
+  auto parts = make_sentencepiece_parts(vocabulary);
+  if (!parts) return with_prefix(parts.error());
+  set_affixes(source, true, *parts);
+  return parts;
 }
 
-void add_sentencepiece_text_rules(const GgufVocabulary& source, TokenizerParts& parts) {
-  const bool adds_prefix = source.add_space_prefix.value_or(true);
-  if (source.remove_extra_whitespaces.value_or(false)) parts.normalizer.add(make_collapse_spaces());
-  if (adds_prefix) parts.normalizer.add(make_prepend(std::string(kSpaceMark)));
-  parts.normalizer.add(make_replace(make_literal_pattern(" "), std::string(kSpaceMark)));
-  parts.replaces_single_bytes = true;
-  DecodeRules& rules = parts.decode_rules;
-  rules.byte_fallback = true;
-  rules.bad_bytes = DecodeRules::BadBytes::kSingleBytes;
-  rules.replacements.push_back({std::string(kSpaceMark), " "});
-  if (adds_prefix) {
-    rules.strip_text.assign(1, ' ');
-    rules.strip_count = 1;
+// Runs of line ends are tokens that no merge makes: the model's own tokenizer.json adds them.
+base::Result<void> add_line_ends(const GgufVocabulary& source, TokenizerParts& parts) {
+  for (std::size_t i = 0; i < source.tokens.size(); ++i) {
+    const std::string_view token = source.tokens[i];
+    if (token.size() < 2 || token.find_first_not_of('\n') != std::string_view::npos) continue;
+    if (auto done = add_token(parts, {.id = static_cast<TokenId>(i), .content = std::string(token)}); !done) {
+      return field_error(fmt::format("tokens[{}]", i), done.error().message);
+    }
   }
+  return {};
 }
 
-base::Result<TokenizerParts> read_sentencepiece(const GgufVocabulary& source) {
-  if (source.scores.size() != source.tokens.size()) {
-    return field_error("scores",
-                       fmt::format("has {} elements, there are {} tokens", source.scores.size(), source.tokens.size()));
-  }
-  if (!std::ranges::all_of(source.scores, [](float score) { return std::isfinite(score); })) {
-    return field_error("scores", "holds a number that is not finite");
-  }
+// Gemma 4: BPE over characters with listed merges, in the manner of SentencePiece.
+base::Result<TokenizerParts> read_character_bpe(const GgufVocabulary& source) {
   TokenizerParts parts;
-  add_sentencepiece_text_rules(source, parts);
-  if (auto done = add_pieces(source, *parts.vocabulary); !done) return std::move(done).error();
-  const UnknownCharacters unknown(*parts.vocabulary, {.byte_fallback = true, .fuse = true, .unknown = source.unk});
-  parts.model = std::make_unique<ScoredBpeModel>(*parts.vocabulary, source.scores, find_made_pieces(source), unknown);
-  if (auto done = add_special_tokens(source, parts); !done) return std::move(done).error();
+  parts.normalizer.add(make_replace(make_literal_pattern(" "), std::string(kSpaceMark)));
+  const std::vector<PieceType> types = types_of(source);
+  if (auto done = add_typed_pieces(source.tokens, types, *parts.vocabulary); !done) return with_prefix(done.error());
+  auto merges = read_merges(source, *parts.vocabulary);
+  if (!merges) return std::move(merges).error();
+  const BpeSettings settings{.unknown = {.byte_fallback = true, .fuse = true, .unknown = source.unk}};
+  parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
+  parts.decode_rules.byte_fallback = true;
+  parts.decode_rules.bad_bytes = DecodeRules::BadBytes::kWholeRun;
+  parts.decode_rules.replacements.push_back({std::string(kSpaceMark), " "});
+  if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
+  if (auto done = add_line_ends(source, parts); !done) return std::move(done).error();
   set_affixes(source, true, parts);
+  return parts;
+}
+
+// BERT's pieces, spelled with a U+2581 before those that begin a word in place of "##" before the others.
+base::Result<TokenizerParts> read_wordpiece_vocabulary(const GgufVocabulary& source) {
+  TokenizerParts parts;
+  parts.normalizer.add(make_clean_text());
+  parts.normalizer.add(make_set_chinese_apart());
+  parts.normalizer.add(make_unicode_form(UnicodeForm::kNfd));
+  parts.normalizer.add(make_drop_nonspacing_marks());
+  parts.normalizer.add(make_lowercase());
+  parts.pre_tokenizer.add(make_split(splitter_pattern("space"), SplitBehavior::kRemoved, false));
+  parts.pre_tokenizer.add(make_split(splitter_pattern("punctuation"), SplitBehavior::kIsolated, false));
+  const std::vector<PieceType> types = types_of(source);
+  if (auto done = add_typed_pieces(source.tokens, types, *parts.vocabulary); !done) return with_prefix(done.error());
+  if (!source.unk) return field_error("unknown_token_id", "is missing");
+  parts.model =
+      std::make_unique<WordPieceModel>(*parts.vocabulary, WordPieceSettings{.start_prefix = std::string(kSpaceMark),
+                                                                            .continuation_prefix = "",
+                                                                            .max_word_chars = 100,
+                                                                            .unknown = *source.unk});
+  parts.decode_rules.replacements.push_back({std::string(kSpaceMark), " "});
+  parts.decode_rules.strip_text.assign(1, ' ');
+  parts.decode_rules.strip_count = 1;
+  if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
+  if (const auto first = source.cls ? source.cls : source.bos) parts.prefix_ids = {*first};
+  if (const auto last = source.sep ? source.sep : source.eos) parts.suffix_ids = {*last};
   return parts;
 }
 
 base::Result<TokenizerParts> read_parts(const GgufVocabulary& source) {
   if (source.model == "gpt2") return read_byte_level(source);
-  if (source.model == "llama") return read_sentencepiece(source);
+  if (source.model == "bert") return read_wordpiece_vocabulary(source);
+  if (source.model == "gemma4") return read_character_bpe(source);
+  if (source.model == "t5") return read_sentencepiece(source, SentencePieceVocabulary::Algorithm::kUnigram);
+  if (source.model == "llama") return read_sentencepiece(source, SentencePieceVocabulary::Algorithm::kBpe);
   return field_error("model", fmt::format("the tokenizer \"{}\" is not supported", source.model));
 }
 

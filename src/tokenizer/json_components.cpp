@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/base64.h"
+#include "tokenizer/character_map.h"
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/model.h"
 
@@ -72,6 +74,9 @@ bool read_pre_tokenizer_step(const JsonNode& node, PreTokenizer& out) {
     add_split("words", SplitBehavior::kRemoved, true);
   } else if (type == "WhitespaceSplit") {
     add_split("space", SplitBehavior::kRemoved, false);
+  } else if (type == "BertPreTokenizer") {
+    add_split("space", SplitBehavior::kRemoved, false);
+    add_split("punctuation", SplitBehavior::kIsolated, false);
   } else if (type == "Punctuation") {
     add_split("punctuation", node.has("behavior") ? read_behavior(node.at("behavior")) : SplitBehavior::kIsolated,
               false);
@@ -126,6 +131,10 @@ void read_decoder_step(const JsonNode& node, DecodeRules& rules) {
     if (read_prepend_scheme(node) == PrependScheme::kNever) return;
     rules.strip_text.assign(1, ' ');
     rules.strip_count = 1;
+  } else if (type == "WordPiece") {
+    rules.continuation_prefix = node.string_or("prefix", "##");
+    if (rules.continuation_prefix.empty()) node.at("prefix").fail("is empty");
+    rules.cleans_up = node.boolean_or("cleanup", true);
   } else if (type == "Strip") {
     if (node.at("stop").integer() != 0) node.at("stop").fail("only 0 is supported");
     const std::int64_t count = node.at("start").integer();
@@ -174,6 +183,25 @@ std::optional<TokenId> read_special_id(const JsonNode& config, std::string_view 
   return added != parts.added_ids.end() ? added->second : parts.vocabulary->find(content);
 }
 
+void read_precompiled(const JsonNode& node, Normalizer& normalizer) {
+  const auto blob = base::decode_base64(node.string());
+  if (!blob) node.fail("is not base64");
+  auto map = CharacterMap::read(*blob);
+  if (!map) node.fail(map.error().message);
+  normalizer.add(make_grapheme_map(std::move(map).value()));
+}
+
+void read_bert_normalizer(const JsonNode& node, Normalizer& normalizer) {
+  const bool lowercases = node.boolean_or("lowercase", true);
+  if (node.boolean_or("clean_text", true)) normalizer.add(make_clean_text());
+  if (node.boolean_or("handle_chinese_chars", true)) normalizer.add(make_set_chinese_apart());
+  if (node.boolean_or("strip_accents", lowercases)) {
+    normalizer.add(make_unicode_form(UnicodeForm::kNfd));
+    normalizer.add(make_drop_nonspacing_marks());
+  }
+  if (lowercases) normalizer.add(make_lowercase());
+}
+
 void read_normalizer_step(const JsonNode& node, Normalizer& normalizer) {
   const std::string type = node.type();
   if (type == "Replace") {
@@ -194,6 +222,10 @@ void read_normalizer_step(const JsonNode& node, Normalizer& normalizer) {
     normalizer.add(make_strip(node.boolean_or("strip_left", true), node.boolean_or("strip_right", true)));
   } else if (type == "StripAccents") {
     normalizer.add(make_strip_accents());
+  } else if (type == "Precompiled") {
+    read_precompiled(node.at("precompiled_charsmap"), normalizer);
+  } else if (type == "BertNormalizer") {
+    read_bert_normalizer(node, normalizer);
   } else {
     node.refuse_type();
   }

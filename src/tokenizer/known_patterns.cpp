@@ -91,6 +91,12 @@ inline bool is_any_punctuation(char32_t cp) {
   return is_ascii_punctuation(cp) || is_punctuation(cp);
 }
 
+// What Falcon splits off first.
+bool is_falcon_mark(char32_t cp) {
+  return is_punctuation(cp) || cp == '$' || cp == '+' || (cp >= '<' && cp <= '>') || cp == '^' || cp == '~' ||
+         cp == '|' || cp == '`';
+}
+
 enum class Contractions { kNone, kLowerCase, kAnyCase };
 
 // 's|'t|'re|'ve|'m|'ll|'d
@@ -197,6 +203,12 @@ std::size_t match_llama3(const Scanner& scanner, std::size_t pos) {
   return end != pos ? end : match_white_space(scanner, pos);
 }
 
+// GPT-4 (cl100k): as Llama 3, but white space at the end of the text is one word, line ends or not.
+std::size_t match_cl100k(const Scanner& scanner, std::size_t pos) {
+  const std::size_t end = scanner.skip(pos, is_space);
+  return end != pos && scanner.at_end(end) && scanner.after(pos) != end ? end : match_llama3<3, false>(scanner, pos);
+}
+
 // [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and [\p{Ll}\p{Lm}\p{Lo}\p{M}]
 inline bool is_upper_like(char32_t cp) {
   return is_letter_or_mark(cp) && category(cp) != Category::kLl;
@@ -276,6 +288,14 @@ std::size_t match_one(const Scanner& scanner, std::size_t pos) {
   return scanner.is(pos, Is<kPredicate>()) ? scanner.after(pos) : pos;
 }
 
+// [0-9][0-9][0-9]
+std::size_t match_three_digits(const Scanner& scanner, std::size_t pos) {
+  std::size_t end = pos;
+  while (end < pos + 3 && scanner.byte(end) >= '0' && scanner.byte(end) <= '9')
+    ++end;
+  return end == pos + 3 ? end : pos;
+}
+
 // \w+|[^\w\s]+
 std::size_t match_word_or_rest(const Scanner& scanner, std::size_t pos) {
   const std::size_t end = scanner.skip(pos, Is<is_word>());
@@ -317,6 +337,9 @@ constexpr KnownPattern kPatterns[] = {
     {"llama3",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
      scan<match_llama3<3, false>>, Cuts::kWords},
+    {"cl100k",
+     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)",
+     scan<match_cl100k>, Cuts::kWords},
     {"qwen2",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
      scan<match_llama3<1, false>>, Cuts::kWords},
@@ -334,6 +357,8 @@ constexpr KnownPattern kPatterns[] = {
      " ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
      scan<match_deepseek_words>, Cuts::kWords},
     {"deepseek_cjk", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+", scan<match_run<is_deepseek_cjk>>, Cuts::kNothing},
+    {"falcon_marks", R"([\p{P}\$\+<=>\^~\|`]+)", scan<match_run<is_falcon_mark>>, Cuts::kNothing},
+    {"digits_3", "[0-9][0-9][0-9]", scan<match_three_digits>, Cuts::kNothing},
     {"numbers_3", R"(\p{N}{1,3})", scan<match_number<3>>, Cuts::kNothing},
     {"numbers", R"(\p{N}+)", scan<match_number<0>>, Cuts::kNothing},
     {"number", R"(\p{N})", scan<match_number<1>>, Cuts::kNothing},

@@ -91,6 +91,33 @@ void drop_marks(char32_t code_point, std::string& out) {
   if (!is_mark(code_point)) base::append_utf8(out, code_point);
 }
 
+void drop_nonspacing(char32_t code_point, std::string& out) {
+  if (category(code_point) != Category::kMn) base::append_utf8(out, code_point);
+}
+
+void clean(char32_t code_point, std::string& out) {
+  const Category kind = category(code_point);
+  const bool is_line_space = code_point == '\t' || code_point == '\n' || code_point == '\r';
+  if (is_line_space || is_space(code_point)) {
+    out += ' ';
+  } else if (code_point != base::kReplacement && !between(kind, Category::kCc, Category::kCs)) {
+    base::append_utf8(out, code_point);
+  }
+}
+
+// The blocks that BERT counts as Chinese; the published code has 2B920 where the block begins at 2B820.
+bool is_chinese(char32_t cp) {
+  return (cp >= 0x4E00 && cp <= 0x9FFF) || (cp >= 0x3400 && cp <= 0x4DBF) || (cp >= 0x20000 && cp <= 0x2A6DF) ||
+         (cp >= 0x2A700 && cp <= 0x2B73F) || (cp >= 0x2B740 && cp <= 0x2B81F) || (cp >= 0x2B920 && cp <= 0x2CEAF) ||
+         (cp >= 0xF900 && cp <= 0xFAFF) || (cp >= 0x2F800 && cp <= 0x2FA1F);
+}
+
+void set_chinese_apart(char32_t code_point, std::string& out) {
+  if (is_chinese(code_point)) out += ' ';
+  base::append_utf8(out, code_point);
+  if (is_chinese(code_point)) out += ' ';
+}
+
 class Strip : public NormalizerStep {
  public:
   Strip(bool left, bool right) : left_(left), right_(right) {}
@@ -235,6 +262,15 @@ std::unique_ptr<NormalizerStep> make_strip(bool left, bool right) {
 }
 std::unique_ptr<NormalizerStep> make_strip_accents() {
   return std::make_unique<MapCharacters<decltype(&drop_marks)>>(&drop_marks);
+}
+std::unique_ptr<NormalizerStep> make_clean_text() {
+  return std::make_unique<MapCharacters<decltype(&clean)>>(&clean);
+}
+std::unique_ptr<NormalizerStep> make_set_chinese_apart() {
+  return std::make_unique<MapCharacters<decltype(&set_chinese_apart)>>(&set_chinese_apart);
+}
+std::unique_ptr<NormalizerStep> make_drop_nonspacing_marks() {
+  return std::make_unique<MapCharacters<decltype(&drop_nonspacing)>>(&drop_nonspacing);
 }
 std::unique_ptr<NormalizerStep> make_collapse_spaces() {
   return std::make_unique<CollapseSpaces>();

@@ -40,6 +40,12 @@ std::unique_ptr<NormalizerStep> make_lowercase();
 std::unique_ptr<NormalizerStep> make_strip(bool left, bool right);
 // Drops combining marks.
 std::unique_ptr<NormalizerStep> make_strip_accents();
+// What BERT does before anything else: control characters and U+FFFD go, white space becomes spaces.
+std::unique_ptr<NormalizerStep> make_clean_text();
+// A space before and behind every Chinese character.
+std::unique_ptr<NormalizerStep> make_set_chinese_apart();
+// Drops the combining marks that take no room of their own (category Mn).
+std::unique_ptr<NormalizerStep> make_drop_nonspacing_marks();
 // Runs of spaces become one, none stands at the ends (SentencePiece's remove_extra_whitespaces).
 std::unique_ptr<NormalizerStep> make_collapse_spaces();
 

@@ -19,14 +19,16 @@ namespace vitrine::tokenizer {
 // The tokenizer metadata of a GGUF file (keys tokenizer.ggml.*), filled in by the caller; the views must stay valid
 // during Tokenizer::from_gguf only.
 struct GgufVocabulary {
-  std::string model;  // "gpt2": byte-level BPE, "llama": SentencePiece BPE, "t5": Unigram
+  std::string model;  // "gpt2": byte-level BPE, "llama": SentencePiece BPE, "gemma4": BPE over characters,
+                      // "bert": WordPiece, "t5": Unigram
   std::string pre;    // the splitter of byte-level BPE, by name: "smollm", "llama-bpe", "qwen2" ...
   std::vector<std::string_view> tokens;
   std::vector<float> scores;
   std::vector<std::int32_t> token_types;
   std::vector<std::string_view> merges;
-  std::optional<TokenId> bos, eos, unk, pad, eot, eom;
+  std::optional<TokenId> bos, eos, unk, pad, eot, eom, cls, sep;
   std::optional<bool> add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;
+  std::string charsmap;      // precompiled_charsmap; see CharacterMap
   std::vector<TokenId> eog;  // further ids that end an answer
 };
 
@@ -53,6 +55,12 @@ class Tokenizer {
   // The contents of tokenizer.json and, if there is one, of tokenizer_config.json (else empty).
   static base::Result<std::unique_ptr<Tokenizer>> from_tokenizer_json(std::string_view json,
                                                                       std::string_view tokenizer_config_json);
+  // The contents of a .tiktoken file, and the name that its encoding is published under, one of tiktoken_encodings().
+  static base::Result<std::unique_ptr<Tokenizer>> from_tiktoken(std::string_view text, std::string_view encoding);
+  // The contents of Mistral's tekken.json.
+  static base::Result<std::unique_ptr<Tokenizer>> from_tekken(std::string_view json);
+  // A SentencePiece model (tokenizer.model): the protobuf message sentencepiece.ModelProto, of type BPE or UNIGRAM.
+  static base::Result<std::unique_ptr<Tokenizer>> from_sentencepiece(std::string_view model);
 
   explicit Tokenizer(TokenizerParts parts) : parts_(std::move(parts)) {}
 
@@ -86,6 +94,12 @@ class Tokenizer {
  private:
   TokenizerParts parts_;
 };
+
+// "cl100k_base", "o200k_base" ...
+std::vector<std::string_view> tiktoken_encodings();
+
+// Whether a JSON text is one of tekken's, rather than a tokenizer.json.
+bool is_tekken_json(std::string_view json);
 
 // Text from the tokens of one answer as they come; one per request, used by one thread, and the tokenizer must outlive
 // it. What push and finish give out, joined, is what Tokenizer::decode makes of all the ids; and never half a

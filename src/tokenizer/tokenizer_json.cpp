@@ -10,6 +10,7 @@
 #include "tokenizer/json_components.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unigram_model.h"
+#include "tokenizer/wordpiece_model.h"
 
 // tokenizer.json is 1 to 33 MB, nearly all of it the vocabulary and the merges. Those two are read by simdjson without
 // building a tree; the small sections around them are handed to the readers of json_components.h.
@@ -66,7 +67,7 @@ std::string_view required(const Members& members, const std::string& name, std::
   return found->second;
 }
 
-void read_bpe_vocabulary(const PaddedText& text, std::string_view part, Vocabulary& vocabulary) {
+void read_listed_vocabulary(const PaddedText& text, std::string_view part, Vocabulary& vocabulary) {
   ondemand::parser parser;
   ondemand::document document = parser.iterate(text.view(part));
   // About sixteen bytes of JSON per entry in the vocabularies at hand.
@@ -139,7 +140,7 @@ std::unique_ptr<Model> read_bpe(const PaddedText& text, const Members& members, 
   for (const char* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
     refuse_unless_empty(members, name);
   }
-  read_bpe_vocabulary(text, required(members, "vocab", "model"), vocabulary);
+  read_listed_vocabulary(text, required(members, "vocab", "model"), vocabulary);
   BpeSettings settings;
   settings.byte_level = byte_level;
   settings.ignore_merges = read_flag(members, "ignore_merges");
@@ -195,6 +196,27 @@ std::unique_ptr<Model> read_unigram(const PaddedText& text, const Members& membe
   return std::make_unique<UnigramModel>(vocabulary, std::move(scores), UnknownCharacters(vocabulary, settings));
 }
 
+std::unique_ptr<Model> read_wordpiece(const PaddedText& text, const Members& members, bool byte_level,
+                                      Vocabulary& vocabulary) {
+  if (byte_level) fail("pre_tokenizer", "ByteLevel before a WordPiece model is not supported");
+  read_listed_vocabulary(text, required(members, "vocab", "model"), vocabulary);
+  WordPieceSettings settings;
+  const nlohmann::json prefix = member(members, "continuing_subword_prefix", "model.continuing_subword_prefix");
+  settings.continuation_prefix = prefix.is_null() ? "##" : JsonNode(prefix, "model.continuing_subword_prefix").string();
+  const nlohmann::json most = member(members, "max_input_chars_per_word", "model.max_input_chars_per_word");
+  if (!most.is_null()) {
+    const std::int64_t chars = JsonNode(most, "model.max_input_chars_per_word").integer();
+    if (chars < 1 || chars > 10'000) fail("model.max_input_chars_per_word", "must be in 1..10000");
+    settings.max_word_chars = static_cast<std::size_t>(chars);
+  }
+  const nlohmann::json unknown = member(members, "unk_token", "model.unk_token");
+  const std::string name = unknown.is_null() ? "[UNK]" : JsonNode(unknown, "model.unk_token").string();
+  const auto id = vocabulary.find(name);
+  if (!id) fail("model.unk_token", fmt::format("\"{}\" is not in the vocabulary", name));
+  settings.unknown = *id;
+  return std::make_unique<WordPieceModel>(vocabulary, std::move(settings));
+}
+
 // Files of old versions leave the type of a BPE model out.
 std::string model_type(const Members& members) {
   const nlohmann::json type = member(members, "type", "model.type");
@@ -207,6 +229,7 @@ std::unique_ptr<Model> read_model(const PaddedText& text, std::string_view part,
   const std::string type = model_type(members);
   if (type == "BPE") return read_bpe(text, members, byte_level, vocabulary);
   if (type == "Unigram") return read_unigram(text, members, byte_level, vocabulary);
+  if (type == "WordPiece") return read_wordpiece(text, members, byte_level, vocabulary);
   fail("model", fmt::format("type \"{}\" is not supported", type));
 }
 

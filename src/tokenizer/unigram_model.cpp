@@ -19,9 +19,16 @@ std::uint64_t edge(std::uint32_t node, char byte) {
 
 UnigramModel::UnigramModel(const Vocabulary& vocabulary, std::vector<double> scores, const UnknownCharacters& unknown)
     : scores_(std::move(scores)), unknown_(unknown) {
-  const auto lowest = std::ranges::min_element(scores_);
-  unknown_score_ = (lowest == scores_.end() ? 0 : *lowest) - kUnknownPenalty;
+  double lowest = 0;
+  bool is_first = true;
+  for (const double score : scores_) {
+    if (score == kNever) continue;
+    lowest = is_first ? score : std::min(lowest, score);
+    is_first = false;
+  }
+  unknown_score_ = lowest - kUnknownPenalty;
   for (TokenId id = 0; static_cast<std::size_t>(id) < scores_.size(); ++id) {
+    if (scores_[static_cast<std::size_t>(id)] == kNever) continue;
     std::uint32_t node = 0;
     for (const char byte : vocabulary.piece(id)) {
       const auto fresh = static_cast<std::uint32_t>(id_at_node_.size());

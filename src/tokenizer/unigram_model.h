@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace vitrine::tokenizer {
 // 1804.10959).
 class UnigramModel : public Model {
  public:
+  // The score of a piece that is never chosen: of control pieces and the like.
+  static constexpr double kNever = -std::numeric_limits<double>::infinity();
+
   // `scores` by id; the vocabulary must outlive the model. Neighbouring unknown characters are one to `unknown`.
   UnigramModel(const Vocabulary& vocabulary, std::vector<double> scores, const UnknownCharacters& unknown);
 

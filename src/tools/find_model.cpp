@@ -3,9 +3,11 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/suggest.h"
 #include "tools/hub/model_name.h"
+#include "tools/hub/tokenizer_catalog.h"
 
 namespace vitrine::tools {
 namespace {
@@ -16,6 +18,30 @@ using base::Result;
 
 bool is_known_name(std::string_view model, const std::vector<hub::CatalogEntry>& catalog) {
   return hub::find_entry(catalog, model) != nullptr || hub::parse_hub_spec(model).has_value();
+}
+
+std::vector<std::string> tokenizer_names() {
+  std::vector<std::string> names;
+  for (const hub::TokenizerEntry& entry : hub::builtin_tokenizers())
+    names.push_back(entry.full_name());
+  return names;
+}
+
+// A known tokenizer's name in the store: that of the model whose tokenizer it is, where it has no files of its own.
+std::string stored_name(std::string_view name) {
+  const hub::TokenizerEntry* entry = hub::find_tokenizer(name);
+  return entry != nullptr && !entry->model.empty() ? entry->model : std::string(name);
+}
+
+Error missing_tokenizer(std::string_view name) {
+  if (hub::find_tokenizer(name) != nullptr) {
+    return {ErrorKind::kMissing, fmt::format("{}: not on this machine; vitrine pull {}", name, name)};
+  }
+  const std::vector<std::string> names = tokenizer_names();
+  if (const auto near = base::nearest(name, names)) {
+    return {ErrorKind::kMissing, fmt::format("{}: no such tokenizer; did you mean {}?", name, *near)};
+  }
+  return {ErrorKind::kMissing, fmt::format("{}: no such tokenizer; there are {}", name, fmt::join(names, ", "))};
 }
 
 Error missing_model(std::string_view model, const hub::Store& store, const std::vector<hub::CatalogEntry>& catalog) {
@@ -41,9 +67,10 @@ Error missing_model(std::string_view model, const hub::Store& store, const std::
 
 Result<ModelLocation> find_model(std::string_view model, const hub::Store& store,
                                  const std::vector<hub::CatalogEntry>& catalog) {
-  const auto stored = store.find(model);
+  const auto stored = store.find(stored_name(model));
   if (!stored) return stored.error();
   if (stored->has_value()) return ModelLocation{(*stored)->name, (*stored)->path, **stored};
+  if (model.starts_with("tok:")) return missing_tokenizer(model);
   const std::filesystem::path path(model);
   std::error_code ignored;
   if (!model.empty() && !is_known_name(model, catalog) && std::filesystem::exists(path, ignored)) {
@@ -53,8 +80,9 @@ Result<ModelLocation> find_model(std::string_view model, const hub::Store& store
 }
 
 bool can_be_pulled(std::string_view model, const hub::Store& store, const std::vector<hub::CatalogEntry>& catalog) {
-  const auto stored = store.find(model);
-  return is_known_name(model, catalog) && stored && !stored->has_value();
+  const auto stored = store.find(stored_name(model));
+  const bool is_known = is_known_name(model, catalog) || hub::find_tokenizer(model) != nullptr;
+  return is_known && stored && !stored->has_value();
 }
 
 }  // namespace vitrine::tools

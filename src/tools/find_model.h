@@ -19,12 +19,12 @@ struct ModelLocation {
   std::optional<hub::StoredModel> stored;
 };
 
-// Resolves a catalog name, hf:ORG/REPO[:FILE], the name of a stored model, or a path, in this order.
+// Resolves a catalog name, tok:NAME, hf:ORG/REPO[:FILE], the name of a stored model, or a path, in this order.
 // kMissing says what to do: `vitrine pull NAME` for what is known but not here, else the nearest name.
 base::Result<ModelLocation> find_model(std::string_view model, const hub::Store& store,
                                        const std::vector<hub::CatalogEntry>& catalog);
 
-// True where pulling `model` could help: a catalog name or hf: spec that is not in the store.
+// True where pulling `model` could help: a catalog name, a tok: name or an hf: spec that is not in the store.
 bool can_be_pulled(std::string_view model, const hub::Store& store, const std::vector<hub::CatalogEntry>& catalog);
 
 }  // namespace vitrine::tools

@@ -40,6 +40,12 @@ class VocabularyReader {
     constexpr auto kMax = std::numeric_limits<std::int32_t>::max();
     if (auto value = take(metadata_.int_array(key(name), 0, kMax))) out.assign(value->begin(), value->end());
   }
+  void bytes(std::string_view name, std::string& out) {
+    if (auto value = take(metadata_.int_array(key(name), 0, 255))) {
+      for (const std::int64_t byte : *value)
+        out.push_back(static_cast<char>(static_cast<unsigned char>(byte)));
+    }
+  }
   // Converters write -1, or 2^32 - 1, for a token that the model has not.
   void id(std::string_view name, std::optional<TokenId>& out) {
     const auto value = take(metadata_.int_value(key(name), -1, std::numeric_limits<std::uint32_t>::max()));
@@ -82,12 +88,15 @@ Result<std::optional<GgufVocabulary>> read_gguf_vocabulary(const Metadata& metad
   reader.numbers("scores", vocabulary.scores);
   reader.types("token_type", vocabulary.token_types);
   reader.texts("merges", vocabulary.merges);
+  reader.bytes("precompiled_charsmap", vocabulary.charsmap);
   reader.id("bos_token_id", vocabulary.bos);
   reader.id("eos_token_id", vocabulary.eos);
   reader.id("unknown_token_id", vocabulary.unk);
   reader.id("padding_token_id", vocabulary.pad);
   reader.id("eot_token_id", vocabulary.eot);
   reader.id("eom_token_id", vocabulary.eom);
+  reader.id("cls_token_id", vocabulary.cls);
+  reader.id("seperator_token_id", vocabulary.sep);  // spelled so in the files
   reader.flag("add_bos_token", vocabulary.add_bos);
   reader.flag("add_eos_token", vocabulary.add_eos);
   reader.flag("add_space_prefix", vocabulary.add_space_prefix);

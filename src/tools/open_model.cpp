@@ -1,11 +1,11 @@
 #include "tools/open_model.h"
 
 #include <array>
-#include <system_error>
 #include <utility>
 
 #include "base/mapped_file.h"
 #include "tools/gguf_vocabulary.h"
+#include "tools/tokenizer_file.h"
 
 namespace vitrine::tools {
 namespace {
@@ -45,8 +45,11 @@ Result<std::unique_ptr<Tokenizer>> tokenizer_of(const loader::GgufModel& model, 
   return built;
 }
 
-Result<std::unique_ptr<Tokenizer>> tokenizer_of(const loader::HfModel& model, const fs::path& /*path*/) {
-  if (!model.tokenizer_json) return std::unique_ptr<Tokenizer>();
+Result<std::unique_ptr<Tokenizer>> tokenizer_of(const loader::HfModel& model, const fs::path& path) {
+  if (!model.tokenizer_json) {
+    const auto file = find_tokenizer_file(path);
+    return file ? open_tokenizer_file(*file) : std::unique_ptr<Tokenizer>();
+  }
   return tokenizer_from_json(*model.tokenizer_json,
                              model.tokenizer_config.empty() ? "" : model.tokenizer_config.dump());
 }
@@ -121,14 +124,6 @@ const loader::WeightSource& weights_of(const loader::ModelFiles& files) {
   return std::visit([](const auto& model) -> const loader::WeightSource& { return *model.weights; }, files);
 }
 
-// tokenizer.json by itself: the file, or a folder that holds one. nullopt where `path` is neither.
-std::optional<fs::path> lone_tokenizer_json(const fs::path& path) {
-  std::error_code ignored;
-  if (path.extension() == ".json" && fs::is_regular_file(path, ignored)) return path;
-  if (fs::is_regular_file(path / "tokenizer.json", ignored)) return path / "tokenizer.json";
-  return std::nullopt;
-}
-
 }  // namespace
 
 const loader::WeightSource& ModelBundle::weights() const {
@@ -160,10 +155,7 @@ Result<ModelBundle> open_model(const fs::path& path) {
 }
 
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const fs::path& path) {
-  if (const auto json = lone_tokenizer_json(path)) {
-    const auto config = base::MappedFile::open(json->parent_path() / "tokenizer_config.json");
-    return tokenizer_from_json(*json, config ? text_of(*config) : std::string_view());
-  }
+  if (const auto file = find_tokenizer_file(path)) return open_tokenizer_file(*file);
   auto bundle = open_model(path);
   if (!bundle) return std::move(bundle).error();
   if (bundle->tokenizer == nullptr) return base::bad_file(path.string() + ": no tokenizer in it; name another model");

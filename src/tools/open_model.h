@@ -32,8 +32,8 @@ struct ModelBundle {
 // the file and the field.
 base::Result<ModelBundle> open_model(const std::filesystem::path& path);
 
-// The tokenizer of a model alone: as open_model, but a tokenizer.json by itself, or a folder with no more than that,
-// will do as well. kBadFile where there is none.
+// The tokenizer of a model alone: as open_model, but a tokenizer file by itself, or a folder with no more than that,
+// will do as well (see tokenizer_file.h). kBadFile where there is none.
 base::Result<std::unique_ptr<tokenizer::Tokenizer>> open_tokenizer(const std::filesystem::path& path);
 
 // The facts that every file states about itself.

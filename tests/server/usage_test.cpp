@@ -101,7 +101,7 @@ TEST_F(UsageOfServer, ACostIsThatOfThePriceTable) {
   std::ofstream(temp_.path() / "prices.toml")
       << "currency = 'USD'\n[models.tiny]\ninput = 1.0\ncached_input = 0.1\noutput = 2.0\n";
   ServerOptions priced = options();
-  priced.prices = store::PriceTable(temp_.path() / "prices.toml");
+  priced.prices = cost::PriceTable(temp_.path() / "prices.toml");
   const TestServer server(priced);
   Document request = body(5, false);
   request["prompt"] = std::string(100, 'x');

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,16 +41,37 @@ class Reference : public ::testing::TestWithParam<const char*> {
       testing::count_skipped("tokenizers", 1, fmt::format("{} was not fetched", GetParam()));
       VT_SKIP_WITHOUT("the tokenizer files; run scripts/fetch_tokenizers.sh");
     }
-    data_ = testing::read_json(testing::data_path(fmt::format("tokenizers/{}.json", GetParam())));
+    const auto path = vectors();
+    if (!path) VT_SKIP_WITHOUT("the reference data (../shared/reference)");
+    data_ = testing::read_json(*path);
+  }
+
+  // Some of the vectors lie in the repository, the others beside it.
+  static std::optional<std::filesystem::path> vectors() {
+    const std::string relative = fmt::format("tokenizers/{}.json", GetParam());
+    if (std::filesystem::exists(testing::data_path(relative))) return testing::data_path(relative);
+    return testing::reference_path(relative);
   }
 
   Ids encode(const std::string& text, bool parse_special) const {
     return tokenizer_->encode(text, {.parse_special = parse_special}).value_or_throw();
   }
 
-  // SentencePiece never looks for special tokens in text.
+  bool is_tekken() const { return data_["meta"]["name"].get<std::string>().find("tekken") != std::string::npos; }
+
+  // SentencePiece and tekken never look for special tokens in text.
   bool engine_parses_special() const {
-    return data_["meta"]["engine"].get<std::string>().find("sentencepiece") == std::string::npos;
+    return !is_tekken() && data_["meta"]["engine"].get<std::string>().find("sentencepiece") == std::string::npos;
+  }
+
+  // tiktoken encodes text; what the vectors hold for bytes is of a private function, which its authors call not always
+  // right where it splits. There as everywhere a byte that is not UTF-8 is U+FFFD to us.
+  bool engine_takes_bytes() const { return data_["meta"]["engine"].get<std::string>().find("tiktoken") != 0; }
+
+  // The vectors of tekken name the first five special tokens only.
+  std::string bytes_in_vectors(TokenId id) const {
+    if (is_tekken() && id >= 5 && id < 1000) return fmt::format("<SPECIAL_{}>", id);
+    return tokenizer_->token_bytes(id);
   }
 
   const Tokenizer* tokenizer_ = nullptr;
@@ -95,7 +118,7 @@ TEST_P(Reference, OffsetsOfTokensTileTheText) {
 
 TEST_P(Reference, EncodesBytesThatAreNotUtf8) {
   for (const json& row : data_["bytes_cases"]) {
-    const json& expected = row[1].is_null() ? row[2] : row[1];
+    const json& expected = row[1].is_null() || !engine_takes_bytes() ? row[2] : row[1];
     EXPECT_EQ(encode(corpus().at(row[0]), engine_parses_special()), expected.get<Ids>()) << "case " << row[0];
   }
   testing::count_cases("tokenizers, bytes", data_["bytes_cases"].size());
@@ -138,7 +161,7 @@ TEST_P(Reference, HasTheBytesOfTheVocabulary) {
   base::Sha256 hash;
   const auto feed = [&hash](std::string_view bytes) { hash.update(std::as_bytes(std::span(bytes))); };
   for (TokenId id = 0; static_cast<std::size_t>(id) < tokenizer_->vocab_size(); ++id) {
-    const std::string bytes = tokenizer_->token_bytes(id);
+    const std::string bytes = bytes_in_vectors(id);
     std::string length;
     for (unsigned shift = 0; shift < 32; shift += 8)
       length.push_back(static_cast<char>(bytes.size() >> shift));
@@ -160,7 +183,11 @@ TEST_P(Reference, AddsItsSpecialTokens) {
 
 INSTANTIATE_TEST_SUITE_P(Published, Reference,
                          ::testing::Values("smollm2", "gemma3", "llama3_1", "llama2", "qwen3", "deepseek_v3",
-                                           "mistral_v1_hf_lenml_llama2", "gptoss"),
+                                           "mistral_v1_hf_lenml_llama2", "gptoss", "deepseek_v4",
+                                           "tiktoken_cl100k_base", "tiktoken_o200k_base", "tiktoken_o200k_harmony",
+                                           "tiktoken_p50k_base", "tiktoken_r50k_base", "tiktoken_qwen1",
+                                           "mistral_spm_v1", "mistral_spm_v3", "mistral_spm_v7",
+                                           "mistral_tekken_240718", "mistral_tekken_240911"),
                          [](const auto& row) { return std::string(row.param); });
 
 }  // namespace

@@ -7,15 +7,12 @@
 #include <utility>
 
 #include "support/reference_data.h"
+#include "tools/tokenizer_file.h"
 
 namespace vitrine::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_if_there(const fs::path& path) {
-  return fs::exists(path) ? read_file(path) : std::string();
-}
 
 template <typename T>
 std::optional<T> value_of(base::Result<std::optional<T>> lookup) {
@@ -39,9 +36,8 @@ std::unique_ptr<tokenizer::Tokenizer> take(base::Result<std::unique_ptr<tokenize
 std::optional<fs::path> tokenizer_file(const std::string& name) {
   const char* folder = std::getenv("VITRINE_TOKENIZER_FILES");
   const fs::path root = folder != nullptr ? fs::path(folder) : data_path("../../build/tokenizer-files");
-  for (const fs::path& path : {root / name / "tokenizer.json", root / (name + ".gguf")}) {
-    if (fs::exists(path)) return path;
-  }
+  if (const auto file = tools::find_tokenizer_file(root / name)) return file;
+  if (fs::exists(root / (name + ".gguf"))) return root / (name + ".gguf");
   return std::nullopt;
 }
 
@@ -61,6 +57,12 @@ tokenizer::GgufVocabulary gguf_vocabulary(const loader::Metadata& metadata) {
   vocabulary.eos = token_id(metadata, "eos_token_id");
   vocabulary.unk = token_id(metadata, "unknown_token_id");
   vocabulary.pad = token_id(metadata, "padding_token_id");
+  for (const std::int64_t byte :
+       value_of(metadata.int_array(key("precompiled_charsmap"), 0, 255)).value_or(std::vector<std::int64_t>())) {
+    vocabulary.charsmap.push_back(static_cast<char>(static_cast<unsigned char>(byte)));
+  }
+  vocabulary.cls = token_id(metadata, "cls_token_id");
+  vocabulary.sep = token_id(metadata, "seperator_token_id");
   vocabulary.add_bos = value_of(metadata.bool_value(key("add_bos_token")));
   vocabulary.add_eos = value_of(metadata.bool_value(key("add_eos_token")));
   vocabulary.add_space_prefix = value_of(metadata.bool_value(key("add_space_prefix")));
@@ -73,9 +75,7 @@ std::unique_ptr<tokenizer::Tokenizer> open_tokenizer(const fs::path& path) {
     const loader::GgufModel model = loader::open_gguf(path).value_or_throw();
     return take(tokenizer::Tokenizer::from_gguf(gguf_vocabulary(model.metadata)), path);
   }
-  return take(tokenizer::Tokenizer::from_tokenizer_json(read_file(path),
-                                                        read_if_there(path.parent_path() / "tokenizer_config.json")),
-              path);
+  return take(tools::open_tokenizer_file(path), path);
 }
 
 const tokenizer::Tokenizer* shared_tokenizer(const std::string& name) {

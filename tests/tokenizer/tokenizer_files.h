@@ -12,7 +12,7 @@
 // build/tokenizer-files; $VITRINE_TOKENIZER_FILES names another folder.
 namespace vitrine::testing {
 
-// DIR/NAME/tokenizer.json or DIR/NAME.gguf; nullopt where it was not fetched.
+// The tokenizer file in DIR/NAME, or DIR/NAME.gguf; nullopt where it was not fetched.
 std::optional<std::filesystem::path> tokenizer_file(const std::string& name);
 
 // Opens it; a failure is a failure of the test, and gives nullptr.

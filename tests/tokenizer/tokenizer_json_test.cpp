@@ -191,12 +191,55 @@ TEST(TokenizerJson, UnigramTakesTheBestScore) {
   EXPECT_EQ(pieces(file, "axxb"), "a|<unk>|b");
 }
 
+json bert_file() {
+  return json::parse(R"({
+    "added_tokens": [], "normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"},
+    "post_processor": null, "decoder": {"type": "WordPiece"},
+    "model": {"type": "WordPiece", "unk_token": "[UNK]", "max_input_chars_per_word": 12,
+              "vocab": {"[UNK]": 0, "hello": 1, "world": 2, "##ing": 3, "play": 4, "##s": 5, ",": 6, "!": 7, "\u4e2d": 8,
+                        "\u6587": 9, "cafe": 10, "'": 11, "do": 12, "not": 13, "s": 14, "##t": 15}}})");
+}
+
+// What Hugging Face's tokenizers 0.23.3 gives.
+TEST(TokenizerJson, WordPieceCutsWordsFromTheLeft) {
+  const json file = bert_file();
+  EXPECT_EQ(pieces(file, "Hello, WORLD!"), "hello|,|world|!");
+  EXPECT_EQ(pieces(file, "playing plays playt playx"), "play|##ing|play|##s|play|##t|[UNK]");
+  EXPECT_EQ(pieces(file, "\u4e2d\u6587hello"), "\u4e2d|\u6587|hello");
+  EXPECT_EQ(pieces(file, "Caf\u00e9 cafe\u0301"), "cafe|cafe");
+  EXPECT_EQ(pieces(file, "he\x01llo wor\u200dld\tplay\u00a0s"), "hello|world|play|s");
+  EXPECT_EQ(pieces(file, "playingplaying plays"), "[UNK]|play|##s") << "longer than twelve characters";
+  EXPECT_EQ(pieces(file, "don't"), "[UNK]|'|[UNK]");
+}
+
+TEST(TokenizerJson, WordPieceIsJoinedAsEnglishIsWritten) {
+  const auto tokenizer = open(bert_file());
+  const auto round = [&](std::string_view text) {
+    return tokenizer->decode(tokenizer->encode(text, {}).value_or_throw());
+  };
+  EXPECT_EQ(round("Hello, WORLD!"), "hello, world!");
+  EXPECT_EQ(round("playing plays playt"), "playing plays playt");
+  EXPECT_EQ(round("don't do not s's"), "[UNK] ' [UNK] do not s ' s");
+}
+
+TEST(TokenizerJson, WordPieceNamesWhatIsWrong) {
+  json file = bert_file();
+  file["model"]["unk_token"] = "<unk>";
+  EXPECT_THAT(error_of(file), HasSubstr("model.unk_token: \"<unk>\" is not in the vocabulary"));
+  file = bert_file();
+  file["model"]["max_input_chars_per_word"] = 0;
+  EXPECT_THAT(error_of(file), HasSubstr("model.max_input_chars_per_word"));
+  file = bert_file();
+  file["decoder"]["prefix"] = "";
+  EXPECT_THAT(error_of(file), HasSubstr("decoder.prefix"));
+}
+
 TEST(TokenizerJson, RefusesWhatIsNotSupportedByName) {
   json file = small_file();
-  file["model"]["type"] = "WordPiece";
-  EXPECT_THAT(error_of(file), HasSubstr("model: type \"WordPiece\""));
-  EXPECT_THAT(error_of(with_normalizer(R"({"type": "Sequence", "normalizers": [{"type": "Precompiled"}]})")),
-              HasSubstr("normalizer.normalizers[0]: type \"Precompiled\""));
+  file["model"]["type"] = "WordLevel";
+  EXPECT_THAT(error_of(file), HasSubstr("model: type \"WordLevel\""));
+  EXPECT_THAT(error_of(with_normalizer(R"({"type": "Sequence", "normalizers": [{"type": "Nmt"}]})")),
+              HasSubstr("normalizer.normalizers[0]: type \"Nmt\""));
   EXPECT_THAT(error_of(with_pre_tokenizer(R"({"type": "Moses"})")), HasSubstr("pre_tokenizer: type \"Moses\""));
   file = small_file();
   file["decoder"]["type"] = "CTC";

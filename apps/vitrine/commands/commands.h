@@ -20,10 +20,12 @@ std::unique_ptr<Command> make_rm(const Parser& parser);
 std::unique_ptr<Command> make_template(const Parser& parser);
 std::unique_ptr<Command> make_tokenize(const Parser& parser);
 std::unique_ptr<Command> make_detokenize(const Parser& parser);
+std::unique_ptr<Command> make_cost(const Parser& parser);
 std::unique_ptr<Command> make_count(const Parser& parser);
 std::unique_ptr<Command> make_train_bpe(const Parser& parser);
 std::unique_ptr<Command> make_bench(const Parser& parser);
 std::unique_ptr<Command> make_synth(const Parser& parser);
+std::unique_ptr<Command> make_compare(const Parser& parser);
 std::unique_ptr<Command> make_completion(const Parser& parser);
 
 }  // namespace vitrine::cli

@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "tools/open_model.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/model_or_prompt.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
 #include "vitrine/parser.h"
-#include "vitrine/text_input.h"
+#include "vitrine/tokenizer_set.h"
 
 namespace vitrine::cli {
 namespace {
@@ -24,7 +23,8 @@ struct CountRow {
 class CountCommand final : public Command {
  public:
   explicit CountCommand(const Parser& parser) {
-    parser.add("words", words_, "One or more models, then the text; what is piped in where none is given");
+    parser.add("words", words_,
+               "One or more models, tokenizer files or tok:NAME, then the text; what is piped in where none is given");
     parser.add("-m,--model", models_, "A model (may be repeated)");
     parser.add("-p,--prompt", text_, "The text");
     parser.add("--file", file_, "Count the text of this file");
@@ -36,7 +36,7 @@ class CountCommand final : public Command {
     const Models models;
     sort_words(models);
     if (models_.empty()) throw base::Exception(ErrorKind::kUsage, "model: none given; name one or more to count with");
-    const std::string text = take_text();
+    const std::string text = take_text(text_, file_);
     std::vector<CountRow> rows;
     for (const std::string& model : models_)
       rows.push_back({model, count(models, model, text)});
@@ -60,17 +60,9 @@ class CountCommand final : public Command {
     }
   }
 
-  std::string take_text() const {
-    if (text_ && !file_.empty()) {
-      throw base::Exception(ErrorKind::kUsage, "--file: a text is given as well; keep one of them");
-    }
-    if (text_) return *text_;
-    return file_.empty() ? read_piped("text") : read_file(file_);
-  }
-
   std::size_t count(const Models& models, const std::string& model, const std::string& text) const {
-    const auto tokenizer = tools::open_tokenizer(models.find(model).path).value_or_throw();
-    return tokenizer->encode(text, {.parse_special = !no_parse_special_, .add_special = add_special_})
+    return open_named(models, model)
+        .tokenizer->encode(text, {.parse_special = !no_parse_special_, .add_special = add_special_})
         .value_or_throw()
         .size();
   }

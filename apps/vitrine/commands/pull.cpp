@@ -24,7 +24,8 @@ class PullCommand final : public Command {
  public:
   explicit PullCommand(const Parser& parser) {
     parser.add("model", model_,
-               "A catalog name, hf:ORG/REPO[:FILE], a file or a folder; without it the catalog is listed");
+               "A catalog name, hf:ORG/REPO[:FILE], tok:NAME (a tokenizer alone), a file or a folder; without it "
+               "the catalog is listed");
     parser.add("--name", name_, "Store it under this name");
   }
 
@@ -32,6 +33,10 @@ class PullCommand final : public Command {
     const Models models;
     if (model_.empty()) {
       list_catalog(models, context);
+      return 0;
+    }
+    if (model_ == "tok:") {
+      list_tokenizers(models, context);
       return 0;
     }
     const hub::StoredModel model = models.pull(model_, name_, context);
@@ -63,8 +68,33 @@ class PullCommand final : public Command {
       print_json(context, {{"memory_available_bytes", machine.available_memory_bytes}, {"models", rows}});
     } else if (!context.flags.quiet) {
       print_table(context.out, table);
-      context.out.print(fmt::format("\n{} of memory are free for this program. Fetch one with: vitrine pull NAME\n",
-                                    hub::format_bytes(machine.available_memory_bytes)));
+      context.out.print(
+          fmt::format("\n{} of memory are free for this program. Fetch one with: vitrine pull NAME\n"
+                      "Tokenizers alone, for count, compare and cost, are listed by: vitrine pull tok:\n",
+                      hub::format_bytes(machine.available_memory_bytes)));
+    }
+  }
+
+  static void list_tokenizers(const Models& models, const Context& context) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    Table table{{"NAME", "SIZE", "HERE", "OF"}, {1}, {}};
+    for (const hub::TokenizerEntry& entry : hub::builtin_tokenizers()) {
+      const std::string name = entry.full_name();
+      const bool is_here = !tools::can_be_pulled(name, models.store(), models.catalog());
+      if (context.flags.quiet && !context.flags.json) context.out.print(name + "\n");
+      rows.push_back({{"name", name},
+                      {"bytes", entry.bytes()},
+                      {"licence", entry.licence},
+                      {"about", entry.about},
+                      {"here", is_here}});
+      const std::string size = entry.model.empty() ? hub::format_bytes(entry.bytes()) : "(a model)";
+      table.rows.push_back({name, size, is_here ? "here" : "", entry.about});
+    }
+    if (context.flags.json) {
+      print_json(context, {{"tokenizers", rows}});
+    } else if (!context.flags.quiet) {
+      print_table(context.out, table);
+      context.out.print("\nFetch one with: vitrine pull tok:NAME\n");
     }
   }
 

@@ -112,7 +112,7 @@ class ServeCommand final : public Command {
     if (is_unbatched_) runtime_flags_.max_sequences = 1;
     store::KeyStore keys(required_state_path());
     options_.keys = &keys;
-    if (!prices_.empty()) options_.prices = store::PriceTable(prices_);
+    if (!prices_.empty()) options_.prices = cost::PriceTable(prices_);
     std::vector<PlannedModel> plans = choose_models(context);
     std::vector<tools::ModelBundle> bundles = plan_models(plans, runtime_flags_, set_memory());
     shared_.chat_template = chat_template_;

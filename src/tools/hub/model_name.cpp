@@ -25,6 +25,10 @@ bool is_model_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), is_name_char);
 }
 
+bool is_tokenizer_name(std::string_view name) {
+  return name.starts_with("tok:") && is_model_name(name.substr(4));
+}
+
 std::string make_model_name(std::string_view text) {
   std::string name;
   for (const char c : text.substr(0, kMaxNameBytes))

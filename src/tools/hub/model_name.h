@@ -9,6 +9,9 @@ namespace vitrine::hub {
 // True for a name that is safe as one path component: 1 to 128 of [A-Za-z0-9._-], first a letter or a digit.
 bool is_model_name(std::string_view name);
 
+// True for "tok:NAME" with NAME a model name: a tokenizer by itself.
+bool is_tokenizer_name(std::string_view name);
+
 // A name made from any text (a file's stem) by replacing what is not allowed with '-'; "model" where nothing is left.
 std::string make_model_name(std::string_view text);
 

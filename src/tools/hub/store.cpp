@@ -85,7 +85,7 @@ Result<std::vector<StoredModel>> Store::list() const {
 
 Result<std::optional<StoredModel>> Store::find(std::string_view name) const {
   const auto spec = parse_hub_spec(name);
-  if (!spec && !is_model_name(name)) return std::optional<StoredModel>();
+  if (!spec && !is_model_name(name) && !is_tokenizer_name(name)) return std::optional<StoredModel>();
   if (auto model = read_manifest(model_dir(name))) return std::optional(std::move(model));
   if (!spec || !spec->file.empty()) return std::optional<StoredModel>();
   const auto models = list();

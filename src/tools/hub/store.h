@@ -15,7 +15,7 @@ namespace vitrine::hub {
 
 // A model on disk, as its manifest describes it.
 struct StoredModel {
-  std::string name;  // a catalog name, a name given at pull, or hf:ORG/REPO[:FILE]
+  std::string name;  // a catalog name, a name given at pull, hf:ORG/REPO[:FILE], or tok:NAME
   std::string source;
   std::string licence;
   std::string sha256;          // of a single-file model; else empty

@@ -1,10 +1,10 @@
-#include "store/toml_file.h"
+#include "settings/toml_file.h"
 
 #include <system_error>
 
 #include <fmt/format.h>
 
-namespace vitrine::store {
+namespace vitrine::settings {
 
 base::Exception wrong_setting(const std::filesystem::path& file, const std::string& what) {
   return {base::ErrorKind::kConfig, fmt::format("{}: {}", file.string(), what)};
@@ -21,4 +21,12 @@ toml::table parse_toml(const std::filesystem::path& file) {
   }
 }
 
-}  // namespace vitrine::store
+toml::table parse_toml_text(std::string_view text, const std::filesystem::path& file) {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& fault) {
+    throw wrong_setting(file, fmt::format("line {}: {}", fault.source().begin.line, fault.description()));
+  }
+}
+
+}  // namespace vitrine::settings

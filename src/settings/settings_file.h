@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-namespace vitrine::store {
+namespace vitrine::settings {
 
 // The values of a TOML file of settings by name, each as a command line would write it: `port = 8080` is {"8080"}, an
 // array has several, a table under a name has "KEY=VALUE" for each of its rows. Throws base::Exception: kMissing, or
 // kConfig that names file and line or setting.
 std::map<std::string, std::vector<std::string>> read_settings(const std::filesystem::path& file);
 
-}  // namespace vitrine::store
+}  // namespace vitrine::settings

@@ -1,4 +1,4 @@
-#include "store/prices.h"
+#include "cost/prices.h"
 
 #include <fstream>
 #include <string>
@@ -7,9 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/result.h"
+#include "base/utc_date.h"
 #include "support/temp_dir.h"
 
-namespace vitrine::store {
+namespace vitrine::cost {
 namespace {
 
 using ::testing::HasSubstr;
@@ -65,7 +66,36 @@ TEST_F(Prices, TheHighestPriceOfManyTokensFits) {
   EXPECT_EQ(prices.cost("tiny", 40'000'000, 0, 40'000'000).nano, 8'000'000'000'000'000);
 }
 
+TEST_F(Prices, TheBuiltInOnesAreDatedAndNameTheirTokenizers) {
+  const PriceTable prices = PriceTable::builtin();
+  EXPECT_TRUE(base::parse_day(prices.date()));
+  EXPECT_EQ(prices.currency(), "USD");
+  EXPECT_GE(prices.models().size(), 10U);
+  for (const std::string& model : prices.models()) {
+    EXPECT_THAT(prices.find(model)->tokenizer, ::testing::StartsWith("tok:")) << model;
+    EXPECT_LE(prices.find(model)->cached_input, prices.find(model)->input) << model;
+  }
+  EXPECT_EQ(prices.find("gpt-4o")->input, 2'500'000);
+}
+
+TEST_F(Prices, ACallCostsItsPartsAtTheirPrices) {
+  const Price price{.input = 2'500'000, .cached_input = 1'250'000, .output = 10'000'000};
+  EXPECT_DOUBLE_EQ(cost_per_call(price, {.prompt = 27}), 0.0000675);
+  EXPECT_DOUBLE_EQ(cost_per_call(price, {.prompt = 1000, .cached = 800, .output = 100}),
+                   200 * 2.5e-6 + 800 * 1.25e-6 + 100 * 10e-6);
+}
+
+TEST_F(Prices, APriceOnTheCommandLineIsChecked) {
+  EXPECT_EQ(parse_price("2.5", "--price"), 2'500'000);
+  EXPECT_EQ(parse_price("0", "--price"), 0);
+  for (const char* const text : {"", "x", "-1", "1e9", "nan", "2.5 USD"})
+    EXPECT_THROW(parse_price(text, "--price"), base::Exception) << text;
+}
+
 TEST_F(Prices, WhatIsWrongIsNamed) {
+  EXPECT_THAT(refusal("date = 'soon'\ncurrency = 'USD'\n[models.tiny]\ninput = 1\noutput = 1\n"), HasSubstr("date"));
+  EXPECT_THAT(refusal("currency = 'USD'\n[models.tiny]\ninput = 1\noutput = 1\ntokenizer = 1\n"),
+              HasSubstr("models.tiny.tokenizer"));
   EXPECT_THAT(refusal("[models.tiny]\ninput = 1\noutput = 1\n"), HasSubstr("currency"));
   EXPECT_THAT(refusal("currency = 'USD'\n"), HasSubstr("models"));
   EXPECT_THAT(refusal("currency = 'USD'\nmodels = 1\n"), HasSubstr("models"));
@@ -80,4 +110,4 @@ TEST_F(Prices, WhatIsWrongIsNamed) {
 }
 
 }  // namespace
-}  // namespace vitrine::store
+}  // namespace vitrine::cost

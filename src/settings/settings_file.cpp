@@ -1,12 +1,12 @@
-#include "store/settings_file.h"
+#include "settings/settings_file.h"
 
 #include <optional>
 
 #include <fmt/format.h>
 
-#include "store/toml_file.h"
+#include "settings/toml_file.h"
 
-namespace vitrine::store {
+namespace vitrine::settings {
 namespace {
 
 std::optional<std::string> as_word(const toml::node& node) {
@@ -58,4 +58,4 @@ std::map<std::string, std::vector<std::string>> read_settings(const std::filesys
   return settings;
 }
 
-}  // namespace vitrine::store
+}  // namespace vitrine::settings
