@@ -26,8 +26,9 @@ class Matrix {
 };
 
 enum class MatrixUse : std::uint8_t {
-  kLayer,  // prompt rows and generated rows each take their own numeric path
-  kHead,   // one path for both, so that prompt rows and generated rows are scored alike: the head, a router of experts
+  kLayer,   // prompt rows and generated rows each take their own numeric path
+  kExpert,  // the same, for the rows that chose it
+  kHead,    // one path for both, so that prompt rows and generated rows are scored alike: the head, a router of experts
 };
 
 // One product of a group that shares its input: out [num_rows, out_features] = x [num_rows, in_features] * matrix^T.

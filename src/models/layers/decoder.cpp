@@ -53,6 +53,9 @@ Decoder::Decoder(const ModelConfig& config, ops::Backend& backend, WeightLoader&
                          ops::MatrixUse::kHead);
   weight_bytes_ = weights.loaded_bytes();
   expert_bytes_ = weights.expert_bytes();
+  // A head that is computed from the file's memory counts there already.
+  const bool is_counted = !has_own_head && backend.keeps_source(embedding_.type);
+  table_bytes_ = is_counted ? 0 : embedding_.size_bytes();
 }
 
 kvcache::KvCacheShape Decoder::kv_shape(tensor::DType type) const {
@@ -63,7 +66,7 @@ kvcache::KvCacheShape Decoder::kv_shape(tensor::DType type) const {
 }
 
 std::unique_ptr<Workspace> Decoder::make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const {
-  return std::make_unique<DecoderWorkspace>(config_, max_rows, max_logit_rows);
+  return std::make_unique<DecoderWorkspace>(WorkspaceSize(config_, max_rows, max_logit_rows));
 }
 
 void Decoder::prepare(const ForwardBatch& batch, DecoderWorkspace& workspace) const {

@@ -34,6 +34,7 @@ class Decoder : public Model {
   kvcache::KvCacheShape kv_shape(tensor::DType type) const override;
   std::size_t weight_bytes() const override { return weight_bytes_; }
   std::size_t expert_bytes() const override { return expert_bytes_; }
+  std::size_t table_bytes() const override { return table_bytes_; }
   std::unique_ptr<Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const override;
   void forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
                ForwardObserver* observer) const override;
@@ -52,6 +53,7 @@ class Decoder : public Model {
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
   std::size_t weight_bytes_ = 0;
   std::size_t expert_bytes_ = 0;
+  std::size_t table_bytes_ = 0;
 };
 
 }  // namespace vitrine::models
