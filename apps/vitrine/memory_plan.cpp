@@ -26,7 +26,8 @@ tensor::DType parse_kv_type(const std::string& name) {
 constexpr std::size_t kFixedBytes = std::size_t{40} << 20U;
 
 plan::RunSizes run_sizes(const RuntimeFlags& flags, tensor::DType kv_type) {
-  return {.kv_type = kv_type, .max_chunk_tokens = flags.max_chunk_tokens, .num_threads = choose_backend(flags).num_threads};
+  return {
+      .kv_type = kv_type, .max_chunk_tokens = flags.max_chunk_tokens, .num_threads = choose_backend(flags).num_threads};
 }
 
 const hub::CatalogEntry* largest_that_fits(const std::vector<hub::CatalogEntry>& catalog, std::size_t available_bytes) {
@@ -56,11 +57,12 @@ std::string ways_out(const MemoryNeed& need, std::size_t available_bytes) {
   const plan::Memory memory = need.memory(context_length);
   throw base::Exception(
       ErrorKind::kNoMemory,
-      fmt::format("memory: a context of {} tokens needs {} (weights {}, KV cache {}, buffers {}), but {} are available; "
-                  "{}",
-                  context_length, hub::format_bytes(need.total(context_length)), hub::format_bytes(memory.weights),
-                  hub::format_bytes(need.kv(context_length)), hub::format_bytes(memory.without_kv() - memory.weights),
-                  hub::format_bytes(available_bytes), ways_out(need, available_bytes)));
+      fmt::format(
+          "memory: a context of {} tokens needs {} (weights {}, KV cache {}, buffers {}), but {} are available; "
+          "{}",
+          context_length, hub::format_bytes(need.total(context_length)), hub::format_bytes(memory.weights),
+          hub::format_bytes(need.kv(context_length)), hub::format_bytes(memory.without_kv() - memory.weights),
+          hub::format_bytes(available_bytes), ways_out(need, available_bytes)));
 }
 
 }  // namespace

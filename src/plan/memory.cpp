@@ -84,8 +84,7 @@ Memory MemoryForecast::at(std::size_t context_length, std::size_t num_sequences)
   memory.weights = weights_;
   memory.kv = num_sequences * plan::kv_bytes(network_.kv, kv_row_bytes_, context_length);
   memory.kv_allocated = num_sequences * kv_allocated(context_length);
-  memory.activations =
-      models::WorkspaceSize(config, sizes_.max_chunk_tokens + num_sequences, num_sequences).bytes();
+  memory.activations = models::WorkspaceSize(config, sizes_.max_chunk_tokens + num_sequences, num_sequences).bytes();
   memory.scratch = backend_.scratch_bytes(different_matrices_, step);
   memory.other = fixed_other_;
   return memory;

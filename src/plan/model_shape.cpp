@@ -5,8 +5,8 @@
 namespace vitrine::plan {
 namespace {
 
-// Sources: the config.json that each model was published with (of Mistral 7B, v0.3). The two tiny ones are nobody's model: they are for tests
-// and for a look at a file.
+// Sources: the config.json that each model was published with (of Mistral 7B, v0.3). The two tiny ones are nobody's
+// model: they are for tests and for a look at a file.
 constexpr ModelShape kShapes[] = {
     {.name = "tiny-llama",
      .architecture = "llama",
@@ -394,7 +394,8 @@ constexpr ModelShape kShapes[] = {
      .num_experts_used = 2,
      .expert_size = 36864,
      .gated_mlp = false,
-     .note = "the sizes of GPT-4 were never published: these are guesses that were made in public; change them by flags"},
+     .note =
+         "the sizes of GPT-4 were never published: these are guesses that were made in public; change them by flags"},
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ struct ModelShape {
   bool tied_embeddings = true;
   std::uint32_t num_experts = 0;  // 0: dense
   std::uint32_t num_experts_used = 0;
-  std::uint32_t expert_size = 0;        // of one expert's hidden layer
+  std::uint32_t expert_size = 0;         // of one expert's hidden layer
   std::uint32_t num_shared_experts = 0;  // that every token uses as well
   std::uint32_t num_dense_layers = 0;    // the first layers, which have no experts
   std::uint32_t sliding_window = 0;      // 0: none
@@ -38,7 +38,7 @@ struct ModelShape {
   std::uint32_t latent_rank = 0;
   std::uint32_t query_rank = 0;
   std::uint32_t rope_dim = 0;
-  bool keeps_latent = false;  // the cache holds those numbers in place of keys and values
+  bool keeps_latent = false;   // the cache holds those numbers in place of keys and values
   std::string_view note = {};  // what a person should know
 
   // Whether Vitrine computes such models; the others can be planned for.

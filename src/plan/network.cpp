@@ -95,7 +95,8 @@ Network network_of(const loader::ModelFiles& files, const ops::MemoryModel& back
   for (const ops::MatrixSize& matrix : network.matrices)
     network.vector_bytes -= backend.matrix_bytes(matrix);
   network.table_bytes = model->table_bytes();
-  const auto& weights = std::visit([](const auto& opened) -> const auto& { return *opened.weights; }, files);
+  const auto& weights = std::visit(
+      [](const auto& opened) -> const auto& { return *opened.weights; }, files);
   network.header_bytes = weights.file_bytes();
   for (const loader::NamedTensor& tensor : weights.tensors())
     network.header_bytes -= std::min<std::size_t>(network.header_bytes, tensor.view.size_bytes());
@@ -111,7 +112,8 @@ Network network_of(const ModelShape& shape, const TensorTypes& types, const ops:
   ops::MatrixSize head;
   for (const ShapeTensor& tensor : shape_tensors(shape, types)) {
     add_tensor(network, tensor);
-    const bool is_head = tensor.role == TensorRole::kHead || (shape.tied_embeddings && tensor.name == "token_embd.weight");
+    const bool is_head =
+        tensor.role == TensorRole::kHead || (shape.tied_embeddings && tensor.name == "token_embd.weight");
     if (is_head) head = {tensor.type, tensor.shape[0], tensor.shape[1], ops::MatrixUse::kHead};
   }
   network.matrices.push_back(head);

@@ -15,8 +15,7 @@ class TensorList {
 
   void add_top() {
     add("", "token_embd", {shape_.vocab_size, shape_.hidden_size}, TensorRole::kTable, shape_.tied_embeddings);
-    if (!shape_.tied_embeddings)
-      add("", "output", {shape_.vocab_size, shape_.hidden_size}, TensorRole::kHead, true);
+    if (!shape_.tied_embeddings) add("", "output", {shape_.vocab_size, shape_.hidden_size}, TensorRole::kHead, true);
     if (shape_.has_positions) add("", "position_embd", {shape_.context_length, shape_.hidden_size}, TensorRole::kTable);
     vector("output_norm", shape_.hidden_size);
     if (shape_.rope_factor != 1.0F) vector("rope_freqs", shape_.head_dim / 2, TensorRole::kNote);
@@ -79,12 +78,9 @@ class TensorList {
   void add_experts(const std::string& prefix) {
     const std::size_t num_experts = shape_.num_experts;
     const std::size_t width = shape_.expert_size;
-    tensors_.push_back({prefix + "ffn_gate_inp.weight",
-                        {num_experts, shape_.hidden_size},
-                        tensor::DType::kF32,
-                        TensorRole::kRouter});
-    if (shape_.gated_mlp)
-      add(prefix, "ffn_gate_exps", {num_experts, width, shape_.hidden_size}, TensorRole::kExperts);
+    tensors_.push_back(
+        {prefix + "ffn_gate_inp.weight", {num_experts, shape_.hidden_size}, tensor::DType::kF32, TensorRole::kRouter});
+    if (shape_.gated_mlp) add(prefix, "ffn_gate_exps", {num_experts, width, shape_.hidden_size}, TensorRole::kExperts);
     add(prefix, "ffn_up_exps", {num_experts, width, shape_.hidden_size}, TensorRole::kExperts);
     add(prefix, "ffn_down_exps", {num_experts, shape_.hidden_size, width}, TensorRole::kExperts);
     if (shape_.num_shared_experts != 0) add_mlp(prefix, "_shexp", shape_.num_shared_experts * width);

@@ -26,7 +26,8 @@ struct PathRowsSize {
   std::size_t total() const { return quantized.total() + floats_bytes; }
 };
 
-// The head is loaded last. Only rows whose logits are wanted come to it; every row comes to a router, which is kHead too.
+// The head is loaded last. Only rows whose logits are wanted come to it; every row comes to a router, which is kHead
+// too.
 bool is_head(const ops::MatrixSize& matrix, const ops::MatrixSize& last) {
   return matrix.use == ops::MatrixUse::kHead && &matrix == &last;
 }
