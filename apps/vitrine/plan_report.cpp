@@ -93,8 +93,8 @@ std::vector<std::string> formula_lines(const PlanRow& row) {
   std::vector<std::string> lines = {
       fmt::format("KV cache = {} = {} bytes.", formula.formula, grouped(formula.bytes)),
       fmt::format("The formula that is copied from page to page, batch x length x 2 x layers x hidden x 2 bytes, "
-                  "gives {} = {:.0f} bytes",
-                  formula.copied, formula.copied_bytes)};
+                  "gives {} = {} bytes",
+                  formula.copied, grouped(static_cast<std::size_t>(formula.copied_bytes)))};
   if (formula.copied_bytes == right) {
     lines.back() += ", the same: each head keeps its own keys and values, hidden / heads wide.";
   } else {
@@ -105,8 +105,8 @@ std::vector<std::string> formula_lines(const PlanRow& row) {
 
 std::string subject_line(const PlanReport& report) {
   const plan::Network& network = report.subject.network;
-  return fmt::format("{}: {:.3g} billion weights ({:.3g} for a token), {}", report.subject.name,
-                     static_cast<double>(network.num_matrix_elements()) / 1e9, network.num_active_elements() / 1e9,
+  return fmt::format("{}: {:.3g} billion parameters, {:.3g} billion multiplied for a token, {}", report.subject.name,
+                     static_cast<double>(network.num_parameters()) / 1e9, network.num_active_elements() / 1e9,
                      report.subject.weights);
 }
 
@@ -162,7 +162,7 @@ Json to_json(const PlanReport& report, Json machine) {
   return {{"model",
            {{"name", report.subject.name},
             {"weights", report.subject.weights},
-            {"num_weights", network.num_matrix_elements()},
+            {"parameters", network.num_parameters()},
             {"context_length", network.config.context_length},
             {"is_computed", network.is_computed},
             {"note", report.subject.note}}},

@@ -42,11 +42,11 @@ void check_shape(const ModelShape& shape) {
   require_sizes(shape.head_dim > shape.rope_dim, fmt::format("--head-dim: more than {} here", shape.rope_dim));
 }
 
-PlanSubject subject_of(const ModelShape& shape, const std::string& type, const ops::MemoryModel& backend) {
+PlanSubject subject_of(const ModelShape& shape, const std::string& type) {
   const plan::TensorTypes types = plan::TensorTypes::parse(type).value_or_throw();
   std::string note(shape.note);
   if (note.empty() && !shape.is_computed()) note = "Vitrine does not compute models of this kind; the sizes are theirs";
-  return {std::string(shape.name), type, std::move(note), plan::network_of(shape, types, backend)};
+  return {std::string(shape.name), type, std::move(note), plan::network_of(shape, types)};
 }
 
 [[noreturn]] void refuse_unknown(const std::string& model, const base::Error& why) {
@@ -111,12 +111,12 @@ PlanSubject find_plan_subject(const std::string& model, const std::string& type,
   if (known != nullptr && !given.empty()) {
     ModelShape shape = *known;
     overrides.apply(shape);
-    return subject_of(shape, type, backend);
+    return subject_of(shape, type);
   }
   const Models models;
   const auto found = tools::find_model(model, models.store(), models.catalog());
   if (!found) {
-    if (known != nullptr) return subject_of(*known, type, backend);
+    if (known != nullptr) return subject_of(*known, type);
     refuse_unknown(model, found.error());
   }
   if (!given.empty()) {

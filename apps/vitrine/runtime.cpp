@@ -94,7 +94,7 @@ engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t
   config.context_length = plan.context_length;
   config.kv_memory_bytes = plan.kv_bytes;
   config.max_sequences = flags.max_sequences;
-  config.max_chunk_tokens = flags.max_chunk_tokens;
+  config.max_chunk_tokens = plan::max_prompt_rows(flags.max_chunk_tokens, plan.context_length, flags.max_sequences);
   config.prefix_cache = !flags.no_prefix_cache;
   config.settle_answers = flags.settle_answers;
   config.publish_answers = flags.publish_answers;

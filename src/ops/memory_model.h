@@ -28,6 +28,7 @@ struct StepSize {
   std::size_t head_dim = 0;
   std::size_t window = 0;      // of a model all of whose layers are windowed; else 0
   std::size_t num_chosen = 0;  // experts that a token uses
+  bool looks_up_head = false;  // the head is the embedding as well
 };
 
 // What weights and steps will take of a backend's memory, told before anything is loaded. The backend that it speaks

@@ -1,7 +1,6 @@
 #include "plan/memory.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/checked.h"
 #include "base/page_buffer.h"
@@ -34,7 +33,18 @@ std::size_t all_layers_window(const KvLayout& kv) {
   return kv.num_window_layers == kv.num_layers ? kv.window : 0;
 }
 
+// The cache lies in huge pages, of which the last one is not full.
+std::size_t page_padding(std::size_t size_bytes) {
+  constexpr std::size_t kPage = base::PageBuffer::kHugePageBytes;
+  return base::ceil_div(size_bytes, kPage) * kPage - size_bytes;
+}
+
 }  // namespace
+
+std::size_t max_prompt_rows(std::size_t max_chunk_tokens, std::size_t context_length, std::size_t num_sequences) {
+  const auto num_tokens = base::checked_mul(context_length, num_sequences);
+  return num_tokens ? std::min(max_chunk_tokens, *num_tokens) : max_chunk_tokens;
+}
 
 std::size_t largest_that_fits(std::size_t limit, const std::function<bool(std::size_t)>& fits) {
   std::size_t below = 0;
@@ -72,21 +82,23 @@ std::size_t MemoryForecast::kv_allocated(std::size_t context_length) const {
 
 Memory MemoryForecast::at(std::size_t context_length, std::size_t num_sequences) const {
   const models::ModelConfig& config = network_.config;
-  const ops::StepSize step{.num_prompt_rows = sizes_.max_chunk_tokens,
+  const std::size_t num_prompt_rows = max_prompt_rows(sizes_.max_chunk_tokens, context_length, num_sequences);
+  const ops::StepSize step{.num_prompt_rows = num_prompt_rows,
                            .num_sequences = num_sequences,
                            .context_length = context_length,
                            .num_heads = config.num_heads,
                            .num_kv_heads = config.num_kv_heads,
                            .head_dim = config.head_dim,
                            .window = all_layers_window(network_.kv),
-                           .num_chosen = config.experts.num_used};
+                           .num_chosen = config.experts.num_used,
+                           .looks_up_head = network_.is_head_table};
   Memory memory;
   memory.weights = weights_;
   memory.kv = num_sequences * plan::kv_bytes(network_.kv, kv_row_bytes_, context_length);
   memory.kv_allocated = num_sequences * kv_allocated(context_length);
-  memory.activations = models::WorkspaceSize(config, sizes_.max_chunk_tokens + num_sequences, num_sequences).bytes();
+  memory.activations = models::WorkspaceSize(config, num_prompt_rows + num_sequences, num_sequences).bytes();
   memory.scratch = backend_.scratch_bytes(different_matrices_, step);
-  memory.other = fixed_other_;
+  memory.other = fixed_other_ + page_padding(memory.kv_allocated);
   return memory;
 }
 

@@ -63,6 +63,9 @@ class MemoryForecast {
   std::size_t fixed_other_ = 0;
 };
 
+// Prompt rows of the largest step: no more than the sequences have tokens.
+std::size_t max_prompt_rows(std::size_t max_chunk_tokens, std::size_t context_length, std::size_t num_sequences);
+
 // The largest count from 1 to `limit` for which `fits` holds, 0 where it holds for none. It must not hold again above
 // where it does not.
 std::size_t largest_that_fits(std::size_t limit, const std::function<bool(std::size_t)>& fits);

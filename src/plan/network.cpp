@@ -1,6 +1,7 @@
 #include "plan/network.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -34,12 +35,16 @@ models::ModelConfig config_of(const ModelShape& shape) {
   return config;
 }
 
+constexpr std::string_view kEmbeddingName = "token_embd.weight";
+
 void add_tensor(Network& network, const ShapeTensor& tensor) {
   using enum TensorRole;
   const std::size_t rows = tensor.shape[0];
   switch (tensor.role) {
     case kTable:
+      if (tensor.name == kEmbeddingName && network.is_head_table) break;  // loaded as the head
       network.table_bytes += rows * *tensor::dtype_bytes(tensor.type, tensor.shape.row_elements());
+      network.num_table_elements += tensor.shape.num_elements();
       break;
     case kMatrix:
       network.matrices.push_back({tensor.type, rows, tensor.shape[1], ops::MatrixUse::kLayer});
@@ -65,8 +70,8 @@ constexpr std::size_t kHeaderBytesPerToken = 32;
 
 }  // namespace
 
-std::size_t Network::num_matrix_elements() const {
-  std::size_t total = 0;
+std::size_t Network::num_parameters() const {
+  std::size_t total = num_table_elements + vector_bytes / sizeof(float);
   for (const ops::MatrixSize& matrix : matrices)
     total += matrix.num_elements();
   return total;
@@ -95,6 +100,8 @@ Network network_of(const loader::ModelFiles& files, const ops::MemoryModel& back
   for (const ops::MatrixSize& matrix : network.matrices)
     network.vector_bytes -= backend.matrix_bytes(matrix);
   network.table_bytes = model->table_bytes();
+  network.is_head_table = network.table_bytes == 0;
+  if (!network.is_head_table) network.num_table_elements = network.config.vocab_size * network.config.hidden_size;
   const auto& weights = std::visit(
       [](const auto& opened) -> const auto& { return *opened.weights; }, files);
   network.header_bytes = weights.file_bytes();
@@ -103,23 +110,20 @@ Network network_of(const loader::ModelFiles& files, const ops::MemoryModel& back
   return network;
 }
 
-Network network_of(const ModelShape& shape, const TensorTypes& types, const ops::MemoryModel& backend) {
+Network network_of(const ModelShape& shape, const TensorTypes& types) {
   Network network;
   network.config = config_of(shape);
   network.kv = kv_layout_of(shape);
   network.is_computed = shape.is_computed();
+  network.is_head_table = shape.tied_embeddings;
   network.header_bytes = kHeaderBytesPerToken * shape.vocab_size;
   ops::MatrixSize head;
   for (const ShapeTensor& tensor : shape_tensors(shape, types)) {
     add_tensor(network, tensor);
-    const bool is_head =
-        tensor.role == TensorRole::kHead || (shape.tied_embeddings && tensor.name == "token_embd.weight");
+    const bool is_head = tensor.role == TensorRole::kHead || (shape.tied_embeddings && tensor.name == kEmbeddingName);
     if (is_head) head = {tensor.type, tensor.shape[0], tensor.shape[1], ops::MatrixUse::kHead};
   }
   network.matrices.push_back(head);
-  if (shape.tied_embeddings && backend.keeps_source(head.type)) {
-    network.table_bytes -= head.out_features * *tensor::dtype_bytes(head.type, head.in_features);
-  }
   return network;
 }
 

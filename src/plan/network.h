@@ -20,11 +20,13 @@ struct Network {
   std::vector<ops::MatrixSize> matrices;  // in the order of loading; the head is the last
   std::size_t vector_bytes = 0;           // norms and biases, as float32
   std::size_t table_bytes = 0;            // whose rows are looked up in the file's memory
+  bool is_head_table = false;             // the head is the embedding as well
+  std::size_t num_table_elements = 0;     // of tables that are not the head as well
   std::size_t header_bytes = 0;           // of the files, all but tensors
   bool is_computed = true;                // Vitrine runs such models
 
-  // All parameters of the matrices, and those that a token is multiplied with: of the experts only the chosen ones.
-  std::size_t num_matrix_elements() const;
+  // All parameters, and those of the matrices that a token is multiplied with: of the experts only the chosen ones.
+  std::size_t num_parameters() const;
   double num_active_elements() const;
 };
 
@@ -32,6 +34,6 @@ struct Network {
 // base::Exception (kBadFile) where loading would.
 Network network_of(const loader::ModelFiles& files, const ops::MemoryModel& backend);
 
-Network network_of(const ModelShape& shape, const TensorTypes& types, const ops::MemoryModel& backend);
+Network network_of(const ModelShape& shape, const TensorTypes& types);
 
 }  // namespace vitrine::plan

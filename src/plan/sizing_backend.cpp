@@ -35,6 +35,9 @@ std::unique_ptr<ops::Matrix> SizingBackend::load_matrix(const tensor::TensorView
 void SizingBackend::do_embed(const tensor::TensorView&, std::span<const TokenId>, float, ops::Rows) {
   refuse_to_compute();
 }
+void SizingBackend::do_embed_packed(const ops::Matrix&, std::span<const TokenId>, float, ops::Rows) {
+  refuse_to_compute();
+}
 void SizingBackend::do_rms_norm(ops::Rows, std::span<const float>, float, ops::Rows) {
   refuse_to_compute();
 }

@@ -20,6 +20,7 @@ class SizingBackend final : public ops::Backend {
 
  private:
   void do_embed(const tensor::TensorView&, std::span<const TokenId>, float, ops::Rows) override;
+  void do_embed_packed(const ops::Matrix&, std::span<const TokenId>, float, ops::Rows) override;
   void do_rms_norm(ops::Rows, std::span<const float>, float, ops::Rows) override;
   void do_matmul(ops::Rows, std::span<const ops::Role>, std::span<const ops::MatmulOutput>) override;
   void do_expert_matmul(ops::Rows, std::span<const ops::Role>, const ops::ExpertChoices&,

@@ -25,7 +25,7 @@ MemoryNeed need_of(const RuntimeFlags& flags, const char* shape = "llama-3.2-1b"
   const auto types = plan::TensorTypes::parse("q4_k_m").value_or_throw();
   auto backend =
       std::make_unique<backends::cpu::CpuMemory>(backends::cpu::Isa::kGeneric, backends::cpu::PathTable(), 2);
-  plan::Network network = plan::network_of(*plan::find_model_shape(shape), types, *backend);
+  plan::Network network = plan::network_of(*plan::find_model_shape(shape), types);
   return {std::move(network), std::move(backend), flags};
 }
 

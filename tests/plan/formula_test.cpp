@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "backends/cpu/cpu_memory.h"
-
 namespace vitrine::plan {
 namespace {
 
@@ -14,8 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 KvFormula formula_of(const char* name, DType type, std::size_t context_length, std::size_t batch = 1) {
-  const backends::cpu::CpuMemory backend(backends::cpu::Isa::kGeneric, {}, 1);
-  const Network network = network_of(*find_model_shape(name), TensorTypes::parse("q8_0").value_or_throw(), backend);
+  const Network network = network_of(*find_model_shape(name), TensorTypes::parse("q8_0").value_or_throw());
   return kv_formula(network, type, context_length, batch).value_or_throw();
 }
 

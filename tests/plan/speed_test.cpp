@@ -9,8 +9,8 @@ namespace {
 
 class SpeedTest : public ::testing::Test {
  protected:
-  Network network(const char* name) const {
-    return network_of(*find_model_shape(name), TensorTypes::parse("f16").value_or_throw(), backend_);
+  static Network network(const char* name) {
+    return network_of(*find_model_shape(name), TensorTypes::parse("f16").value_or_throw());
   }
   backends::cpu::CpuMemory backend_{backends::cpu::Isa::kGeneric, {}, 1};
 };

@@ -122,7 +122,8 @@ class PlanCommand final : public Command {
     constexpr double kMostUsers = 1 << 20;
     const auto longest = static_cast<double>(
         std::max(*std::ranges::max_element(contexts_), network.config.context_length) + kvcache::kBlockTokens);
-    const auto row = static_cast<double>(plan::kv_row_bytes(network.kv, kv_type).value_or_throw());
+    const std::size_t copied = 4 * network.config.hidden_size;  // what the copied formula takes a row to be
+    const auto row = static_cast<double>(std::max(copied, plan::kv_row_bytes(network.kv, kv_type).value_or_throw()));
     if (row * longest * static_cast<double>(network.kv.num_layers) * kMostUsers < kMost) return;
     throw base::Exception(ErrorKind::kUsage, "--context: longer than can be reckoned with for such a model");
   }

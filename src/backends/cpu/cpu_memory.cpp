@@ -89,7 +89,8 @@ std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, 
       latency.add_floats(latency_rows, k);
     }
     if (takes_throughput) throughput.add_floats(copies * step.num_prompt_rows, k);
-    if (takes_throughput || kind == PackedKind::kRaw) slab = std::max(slab, slab_bytes(k));
+    const bool is_looked_up = step.looks_up_head && is_head(matrix, matrices.back());
+    if (takes_throughput || is_looked_up || kind == PackedKind::kRaw) slab = std::max(slab, slab_bytes(k));
   }
   return latency.total() + throughput.total() + attention_scratch(step, slab);
 }

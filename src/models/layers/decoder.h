@@ -40,6 +40,7 @@ class Decoder : public Model {
                ForwardObserver* observer) const override;
 
  private:
+  void embed(std::span<const TokenId> ids, ops::Rows hidden) const;
   void prepare(const ForwardBatch& batch, DecoderWorkspace& workspace) const;
   void score(const ForwardBatch& batch, DecoderWorkspace& workspace, ForwardObserver* observer) const;
 
@@ -51,6 +52,7 @@ class Decoder : public Model {
   std::vector<float> final_norm_;  // [hidden_size]
   std::unique_ptr<ops::Matrix> head_;
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
+  bool is_head_looked_up_ = false;  // it is the embedding as well
   std::size_t weight_bytes_ = 0;
   std::size_t expert_bytes_ = 0;
   std::size_t table_bytes_ = 0;
