@@ -65,6 +65,14 @@ void add_tensor(Network& network, const ShapeTensor& tensor) {
   }
 }
 
+// A SentencePiece vocabulary lists none; in a tokenizer.json there is about one a token.
+std::size_t num_merges_of(const loader::ModelFiles& files, std::size_t vocab_size) {
+  const auto* gguf = std::get_if<loader::GgufModel>(&files);
+  if (gguf == nullptr) return vocab_size;
+  const loader::MetadataValue* merges = gguf->metadata.find("tokenizer.ggml.merges");
+  return merges == nullptr ? 0 : merges->count;
+}
+
 // Of a file that synth writes: names and merges make up most of a header.
 constexpr std::size_t kHeaderBytesPerToken = 32;
 
@@ -102,6 +110,7 @@ Network network_of(const loader::ModelFiles& files, const ops::MemoryModel& back
   network.table_bytes = model->table_bytes();
   network.is_head_table = network.table_bytes == 0;
   if (!network.is_head_table) network.num_table_elements = network.config.vocab_size * network.config.hidden_size;
+  network.num_merges = num_merges_of(files, network.config.vocab_size);
   const auto& weights = std::visit(
       [](const auto& opened) -> const auto& { return *opened.weights; }, files);
   network.header_bytes = weights.file_bytes();
@@ -116,6 +125,7 @@ Network network_of(const ModelShape& shape, const TensorTypes& types) {
   network.kv = kv_layout_of(shape);
   network.is_computed = shape.is_computed();
   network.is_head_table = shape.tied_embeddings;
+  network.num_merges = shape.vocab_size;
   network.header_bytes = kHeaderBytesPerToken * shape.vocab_size;
   ops::MatrixSize head;
   for (const ShapeTensor& tensor : shape_tensors(shape, types)) {

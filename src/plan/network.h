@@ -23,6 +23,7 @@ struct Network {
   bool is_head_table = false;             // the head is the embedding as well
   std::size_t num_table_elements = 0;     // of tables that are not the head as well
   std::size_t header_bytes = 0;           // of the files, all but tensors
+  std::size_t num_merges = 0;             // of the tokenizer
   bool is_computed = true;                // Vitrine runs such models
 
   // All parameters, and those of the matrices that a token is multiplied with: of the experts only the chosen ones.

@@ -16,19 +16,19 @@ std::size_t slots_for(std::size_t count) {
   return std::bit_ceil(2 * count);
 }
 
-// The tables that a tokenizer of this many tokens has: about one merge a token (16 bytes a slot), half of the pieces
-// short enough to be their own key (16), the others found by a hash (8), where each piece lies (8), and its text. The
-// last stands in the header too, so that half of that is taken as text.
-std::size_t tokenizer_bytes(std::size_t vocab_size, std::size_t header_bytes) {
-  return 16 * slots_for(vocab_size) + 16 * slots_for(vocab_size / 2) + 8 * slots_for(vocab_size / 2) + 8 * vocab_size +
-         header_bytes / 2;
+// The tables of a tokenizer: merges (16 bytes a slot); pieces that are short enough to be their own key (16) and those
+// that are found by a hash (8), each taken for half of them; where every piece lies (8); and its text, which is about
+// half of the header too.
+std::size_t tokenizer_bytes(const Network& network) {
+  const std::size_t vocab_size = network.config.vocab_size;
+  return 16 * slots_for(network.num_merges) + (16 + 8) * slots_for(vocab_size / 2) + 8 * vocab_size +
+         network.header_bytes / 2;
 }
 
 }  // namespace
 
 std::size_t process_bytes(const Network& network, std::size_t num_threads) {
-  return kProgramBytes + num_threads * kBytesPerThread +
-         tokenizer_bytes(network.config.vocab_size, network.header_bytes) + network.header_bytes;
+  return kProgramBytes + num_threads * kBytesPerThread + tokenizer_bytes(network) + network.header_bytes;
 }
 
 }  // namespace vitrine::plan

@@ -85,7 +85,8 @@ MemoryLimit node_limit(const fs::path& root) {
       continue;
     }
     const auto kib = [&](std::string_view key) {
-      return keyed_number(entry.path() / "meminfo", "Node " + std::to_string(*node) + " " + std::string(key)).value_or(0);
+      return keyed_number(entry.path() / "meminfo", "Node " + std::to_string(*node) + " " + std::string(key))
+          .value_or(0);
     };
     limit.total += kib("MemTotal:") * kKib;
     limit.available += (kib("MemFree:") + kib("Active(file):") + kib("Inactive(file):")) * kKib;
