@@ -18,7 +18,7 @@ using base::escape_html;
 constexpr double kWidth = 800;
 constexpr double kHeight = 320;
 constexpr double kLeft = 70;
-constexpr double kRight = 20;
+constexpr double kRight = 36;
 constexpr double kTop = 56;
 constexpr double kBottom = 36;
 constexpr int kNumMarks = 4;  // on the axis of bytes
@@ -132,6 +132,7 @@ std::string lines(const MemoryPlot& plot, const Axes& axes) {
   for (const MemoryPlot::Point& point : plot.points) {
     const double bytes = static_cast<double>(point.memory.without_kv()) + point.copied_kv_bytes;
     points += fmt::format("{:.1f},{:.1f} ", axes.x(point.context_length), axes.y(bytes));
+    if (bytes > axes.top_bytes()) break;  // it has left the picture
   }
   svg += fmt::format(R"(<polyline class="copied" points="{}"/>)", points);
   const double x = kLeft + 150 * static_cast<double>(kAreas.size());

@@ -51,9 +51,10 @@ TEST(MemoryPlan, TheModelsOwnContextIsCutToWhatMemoryHolds) {
 }
 
 TEST(MemoryPlan, AContextThatWasAskedForIsRefusedWithTheLargestThatFits) {
-  const base::Error error = refusal("llama-3.2-1b", 1600, need_of(flags_with()).total(800));
+  // 832 tokens fill whole pages of 2 MiB.
+  const base::Error error = refusal("llama-3.2-1b", 1600, need_of(flags_with()).total(832));
   EXPECT_EQ(error.kind, base::ErrorKind::kNoMemory);
-  EXPECT_THAT(error.message, HasSubstr("--ctx 800 would fit"));
+  EXPECT_THAT(error.message, HasSubstr("--ctx 832 would fit"));
   EXPECT_THAT(error.message, HasSubstr("q8_0"));
 }
 

@@ -95,7 +95,7 @@ TEST(Plan, PicturesNeedNothingElse) {
   const std::string html = (folder.path() / "plan.html").string();
   const std::string svg = (folder.path() / "plan.svg").string();
   plan({"llama-3.2-1b", "--kv-type", "f16,q8_0", "--html", html, "--svg", svg});
-  EXPECT_THAT(read_file(html), HasSubstr("</svg></figure>\n<figure>"));
+  EXPECT_THAT(read_file(html), HasSubstr("</svg>\n</figure>\n<figure>"));
   EXPECT_THAT(read_file(html), HasSubstr("grouped-query attention"));
   EXPECT_THAT(read_file(svg), HasSubstr("<svg class=\"p\" xmlns="));
 }
