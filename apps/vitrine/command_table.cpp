@@ -29,6 +29,9 @@ constexpr std::array kCommands = {
     CommandEntry{"list", "Models", "List the models on disk", "vitrine list", "vitrine list --json", make_list},
     CommandEntry{"show", "Models", "Show what is inside a model file", "vitrine show smollm2-135m-instruct",
                  "vitrine show ./model.gguf --json", make_show},
+    CommandEntry{"plan", "Models", "Forecast the memory and speed of a model, or of a known shape, on this machine",
+                 "vitrine plan smollm2-135m-instruct --context 2048,8192 --batch 1,8",
+                 "vitrine plan llama-3.1-8b --context 131072 --kv-type f16,q8_0 --html plan.html", make_plan},
     CommandEntry{"rm", "Models", "Remove a model from disk", "vitrine rm gemma-3-270m", "vitrine rm gemma-3-270m --yes",
                  make_rm},
     CommandEntry{

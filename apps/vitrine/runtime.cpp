@@ -10,20 +10,16 @@
 #include "tools/hub/environment.h"
 #include "tools/hub/store.h"
 #include "tools/machine.h"
+#include "vitrine/backend_choice.h"
 #include "vitrine/memory_plan.h"
 
 namespace vitrine::cli {
 namespace {
 
 using backends::cpu::CpuBackend;
-using backends::cpu::PathTable;
 using base::ErrorKind;
 using trace::ScopedSpan;
 using trace::Stage;
-
-PathTable paths_for(const RuntimeFlags& flags, backends::cpu::Isa isa) {
-  return flags.reference ? PathTable::reference() : PathTable::for_isa(isa);
-}
 
 // What all files of packed weights take together; VITRINE_REPACK_CACHE says another size, 0 for none.
 constexpr std::size_t kRepackCacheBytes = std::size_t{10} << 30U;
@@ -39,12 +35,12 @@ std::optional<backends::cpu::PackedCache> packed_cache(const RuntimeFlags& flags
   return backends::cpu::PackedCache{store.value().root() / "packed", weights.identity(), limit};
 }
 
-std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags, const loader::WeightSource& weights,
-                                         const tools::Machine& machine) {
-  const backends::cpu::Isa isa = backends::cpu::choose_isa_from_environment().value_or_throw();
-  const std::size_t num_threads = flags.num_threads != 0 ? flags.num_threads : machine.cpus.num_threads();
-  return std::make_unique<CpuBackend>(CpuBackend::Options{
-      .isa = isa, .num_threads = num_threads, .paths = paths_for(flags, isa), .cache = packed_cache(flags, weights)});
+std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags, const loader::WeightSource& weights) {
+  const BackendChoice choice = choose_backend(flags);
+  return std::make_unique<CpuBackend>(CpuBackend::Options{.isa = choice.isa,
+                                                          .num_threads = choice.num_threads,
+                                                          .paths = choice.paths,
+                                                          .cache = packed_cache(flags, weights)});
 }
 
 }  // namespace
@@ -74,15 +70,14 @@ void Runtime::load(const RuntimeFlags& flags, trace::Timeline& timeline, trace::
 }
 
 void Runtime::load_parts(const RuntimeFlags& flags, trace::Timeline& timeline, trace::SpanId span) {
-  const tools::Machine machine = tools::read_machine();
-  engine::EngineConfig config =
-      plan_engine(flags, std::min<std::size_t>(machine.available_memory_bytes, flags.memory_bytes));
+  const std::size_t available_bytes = tools::read_machine().available_memory_bytes;
+  engine::EngineConfig config = plan_engine(flags, std::min(available_bytes, flags.memory_bytes));
   {
     ScopedSpan weights(timeline, Stage::kLoad, span, "load_weights");
-    backend_ = make_backend(flags, bundle_.weights(), machine);
+    backend_ = make_backend(flags, bundle_.weights());
     model_ = models::load_model(bundle_.files, *backend_).value_or_throw();
     backend_->finish_loading();
-    ledger_.add(base::MemoryKind::kWeights, model_->weight_bytes());
+    ledger_.add(base::MemoryKind::kWeights, model_->weight_bytes() + model_->table_bytes());
     weights.annotate("bytes", trace::size_attribute(model_->weight_bytes()));
     weights.annotate("bytes_from_cache", trace::size_attribute(backend_->weight_bytes_from_cache()));
   }
@@ -93,13 +88,13 @@ void Runtime::load_parts(const RuntimeFlags& flags, trace::Timeline& timeline, t
 }
 
 engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t available_bytes) {
-  const MemoryPlan plan = plan_memory(bundle_, flags, available_bytes);
+  const MemoryPlan plan = plan_memory(MemoryNeed(bundle_.files, flags), flags, available_bytes);
   engine::EngineConfig config;
   config.kv_type = plan.kv_type;
   config.context_length = plan.context_length;
   config.kv_memory_bytes = plan.kv_bytes;
   config.max_sequences = flags.max_sequences;
-  config.max_chunk_tokens = flags.max_chunk_tokens;
+  config.max_chunk_tokens = plan::max_prompt_rows(flags.max_chunk_tokens, plan.context_length, flags.max_sequences);
   config.prefix_cache = !flags.no_prefix_cache;
   config.settle_answers = flags.settle_answers;
   config.publish_answers = flags.publish_answers;

@@ -47,11 +47,11 @@ std::vector<std::size_t> shares_in_turns(const std::vector<MemoryClaim>& claims,
   return shares;
 }
 
-MemoryClaim claim_of(const tools::ModelBundle& bundle, const RuntimeFlags& flags, bool is_pinned) {
-  const MemoryPlan plan = plan_memory(bundle, flags, kAnyMemory);
+MemoryClaim claim_of(const MemoryNeed& need, const RuntimeFlags& flags, bool is_pinned) {
+  const MemoryPlan plan = plan_memory(need, flags, kAnyMemory);
   const std::size_t useful = flags.context_length != 0 ? flags.context_length : kUsefulContext;
-  return {.fixed_bytes = plan.need.weights + plan.need.buffers,
-          .useful_bytes = plan.need.total(std::min(plan.context_length, useful)),
+  return {.fixed_bytes = plan.memory.without_kv(),
+          .useful_bytes = need.total(std::min(plan.context_length, useful)),
           .is_pinned = is_pinned};
 }
 
@@ -72,14 +72,16 @@ std::vector<std::size_t> share_memory(const std::vector<MemoryClaim>& claims, st
 std::vector<tools::ModelBundle> plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags,
                                             std::size_t memory_bytes) {
   std::vector<tools::ModelBundle> bundles;
+  std::vector<MemoryNeed> needs;
   std::vector<MemoryClaim> claims;
   for (const PlannedModel& model : models) {
     bundles.push_back(tools::open_model(model.path).value_or_throw());
-    claims.push_back(claim_of(bundles.back(), flags, model.is_pinned));
+    needs.emplace_back(bundles.back().files, flags);
+    claims.push_back(claim_of(needs.back(), flags, model.is_pinned));
   }
   const std::vector<std::size_t> shares = share_memory(claims, memory_bytes);
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const MemoryPlan plan = plan_memory(bundles[i], flags, shares[i]);
+    const MemoryPlan plan = plan_memory(needs[i], flags, shares[i]);
     models[i].flags = flags;
     models[i].flags.memory_bytes = shares[i];
     models[i].context_length = plan.context_length;

@@ -43,6 +43,8 @@ class Model {
   virtual std::size_t weight_bytes() const = 0;
   // The part of weight_bytes that belongs to experts, of which a token reads only those chosen for it.
   virtual std::size_t expert_bytes() const { return 0; }
+  // Tables in the file's own memory of which a token reads a row; they come to lie in memory as far as they are used.
+  virtual std::size_t table_bytes() const { return 0; }
   // max_rows: most tokens of one step; max_logit_rows: most rows of one step whose logits are wanted.
   virtual std::unique_ptr<Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const = 0;
   // Computes every row of `batch`: writes its keys and values into `cache` and its logits into `workspace`. `observer`

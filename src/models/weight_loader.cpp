@@ -40,11 +40,11 @@ std::vector<std::unique_ptr<ops::Matrix>> WeightLoader::experts(const ExpertTens
     const tensor::TensorView& all = require(tensor.stacked, {num_experts, out_features, in_features});
     for (std::size_t expert = 0; expert < num_experts; ++expert) {
       const tensor::TensorView one{all.type, {out_features, in_features}, all.row(expert * out_features)};
-      matrices.push_back(load(one, ops::MatrixUse::kLayer));
+      matrices.push_back(load(one, ops::MatrixUse::kExpert));
     }
   }
   for (std::size_t expert = matrices.size(); expert < num_experts; ++expert) {
-    matrices.push_back(matrix(tensor.of(expert), out_features, in_features, ops::MatrixUse::kLayer));
+    matrices.push_back(matrix(tensor.of(expert), out_features, in_features, ops::MatrixUse::kExpert));
   }
   expert_bytes_ += loaded_bytes_ - bytes_before;
   return matrices;

@@ -11,6 +11,11 @@ bool same_shape(const Rows& a, const Rows& b) {
   return a.num_rows == b.num_rows && a.width == b.width;
 }
 
+void check_ids(std::span<const TokenId> ids, std::size_t vocab_size) {
+  VT_CHECK(std::ranges::all_of(ids, [&](TokenId id) { return id >= 0 && static_cast<std::size_t>(id) < vocab_size; }),
+           "token ids lie inside the vocabulary");
+}
+
 void check_context(const AttentionContext& context, std::size_t num_rows) {
   VT_CHECK(context.cache != nullptr && context.layer_idx < context.cache->shape().num_layers, "attention layer");
   std::size_t next_row = 0;
@@ -27,10 +32,14 @@ void check_context(const AttentionContext& context, std::size_t num_rows) {
 
 void Backend::embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out) {
   VT_CHECK(table.shape.rank() == 2 && out.width == table.shape[1] && out.num_rows == ids.size(), "embedding shapes");
-  VT_CHECK(
-      std::ranges::all_of(ids, [&](TokenId id) { return id >= 0 && static_cast<std::size_t>(id) < table.shape[0]; }),
-      "token ids lie inside the vocabulary");
+  check_ids(ids, table.shape[0]);
   do_embed(table, ids, scale, out);
+}
+
+void Backend::embed(const Matrix& table, std::span<const TokenId> ids, float scale, Rows out) {
+  VT_CHECK(out.width == table.in_features() && out.num_rows == ids.size(), "embedding shapes");
+  check_ids(ids, table.out_features());
+  do_embed_packed(table, ids, scale, out);
 }
 
 void Backend::rms_norm(Rows x, std::span<const float> weight, float eps, Rows out) {

@@ -26,8 +26,9 @@ class Matrix {
 };
 
 enum class MatrixUse : std::uint8_t {
-  kLayer,  // prompt rows and generated rows each take their own numeric path
-  kHead,   // one path for both, so that prompt rows and generated rows are scored alike: the head, a router of experts
+  kLayer,   // prompt rows and generated rows each take their own numeric path
+  kExpert,  // the same, for the rows that chose it
+  kHead,    // one path for both, so that prompt rows and generated rows are scored alike: the head, a router of experts
 };
 
 // One product of a group that shares its input: out [num_rows, out_features] = x [num_rows, in_features] * matrix^T.
@@ -81,6 +82,8 @@ class Backend {
 
   // out[i] = table[ids[i]] * scale
   void embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out);
+  // The same with the rows of a loaded matrix whose source need not be kept: the same bits.
+  void embed(const Matrix& table, std::span<const TokenId> ids, float scale, Rows out);
   void rms_norm(Rows x, std::span<const float> weight, float eps, Rows out);
   // roles: [num_rows] of x.
   void matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs);
@@ -99,6 +102,7 @@ class Backend {
 
  private:
   virtual void do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out) = 0;
+  virtual void do_embed_packed(const Matrix& table, std::span<const TokenId> ids, float scale, Rows out) = 0;
   virtual void do_rms_norm(Rows x, std::span<const float> weight, float eps, Rows out) = 0;
   virtual void do_matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) = 0;
   virtual void do_expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,

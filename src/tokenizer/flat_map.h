@@ -15,7 +15,7 @@ class FlatMap {
 
   // The value of `key`, put in as `value` if it was absent.
   Value& insert(std::uint64_t key, Value value) {
-    if ((size_ + 1) * 2 > slots_.size()) rehash(size_ * 2 + 1);
+    if ((size_ + 1) * 2 > slots_.size()) rehash(size_ + 1);
     Slot& slot = slots_[slot_of(key)];
     if (slot.key == kEmpty) {
       slot = {key, value};

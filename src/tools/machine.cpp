@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
 
 #include "tools/control_group.h"
 
@@ -10,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kKib = 1024;
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 struct GroupFiles {
@@ -45,6 +49,51 @@ MemoryLimit group_limit(const fs::path& root) {
   return tightest;
 }
 
+// "0-1,4" as the kernel writes lists.
+bool lists(std::string_view list, std::uint64_t number) {
+  while (!list.empty()) {
+    const std::string_view range = list.substr(0, list.find(','));
+    const std::size_t dash = range.find('-');
+    const auto first = first_number(range);
+    const auto last = dash == std::string_view::npos ? first : first_number(range.substr(dash));
+    if (first && last && *first <= number && number <= *last) return true;
+    list.remove_prefix(std::min(range.size() + 1, list.size()));
+  }
+  return false;
+}
+
+std::optional<std::string> allowed_nodes(const fs::path& root) {
+  constexpr std::string_view kKey = "Mems_allowed_list:";
+  for (const std::string& line : read_lines(root / "proc/self/status")) {
+    if (line.starts_with(kKey)) return line.substr(kKey.size());
+  }
+  return std::nullopt;
+}
+
+// What the NUMA nodes that this process may take memory from have, where those are not all of them.
+MemoryLimit node_limit(const fs::path& root) {
+  const std::optional<std::string> allowed = allowed_nodes(root);
+  MemoryLimit limit{0, 0};
+  bool is_limited = false;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root / "sys/devices/system/node", ignored)) {
+    const std::string name = entry.path().filename().string();
+    const auto node = first_number(name);
+    if (!name.starts_with("node") || !node) continue;
+    if (allowed && !lists(*allowed, *node)) {
+      is_limited = true;
+      continue;
+    }
+    const auto kib = [&](std::string_view key) {
+      return keyed_number(entry.path() / "meminfo", "Node " + std::to_string(*node) + " " + std::string(key))
+          .value_or(0);
+    };
+    limit.total += kib("MemTotal:") * kKib;
+    limit.available += (kib("MemFree:") + kib("Active(file):") + kib("Inactive(file):")) * kKib;
+  }
+  return is_limited ? limit : MemoryLimit{};
+}
+
 std::string cpu_name(const fs::path& root) {
   for (const std::string& line : read_lines(root / "proc/cpuinfo")) {
     const std::size_t colon = line.find(": ");
@@ -56,9 +105,10 @@ std::string cpu_name(const fs::path& root) {
 }  // namespace
 
 Machine read_machine(const fs::path& root) {
-  constexpr std::uint64_t kKib = 1024;
   const fs::path meminfo = root / "proc/meminfo";
-  const MemoryLimit limit = group_limit(root);
+  const MemoryLimit group = group_limit(root);
+  const MemoryLimit nodes = node_limit(root);
+  const MemoryLimit limit{std::min(group.total, nodes.total), std::min(group.available, nodes.available)};
   Machine machine;
   machine.cpu = cpu_name(root);
   machine.cpus = read_cpus(root);

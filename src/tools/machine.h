@@ -8,11 +8,12 @@
 
 namespace vitrine::tools {
 
-// What this process may use. Inside a container that is what its control group allows, not what the machine has.
+// What this process may use. Inside a container that is what its control group allows, not what the machine has; of
+// several NUMA nodes, those that its memory may lie in.
 struct Machine {
   std::string cpu;  // model name; empty where it can't be told
   Cpus cpus;
-  std::uint64_t total_memory_bytes = 0;      // min(machine, control group)
+  std::uint64_t total_memory_bytes = 0;      // min(machine, control group, allowed nodes)
   std::uint64_t available_memory_bytes = 0;  // without swapping and without evicting other programs
 };
 

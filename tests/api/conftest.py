@@ -12,12 +12,15 @@ import pytest
 
 
 class ServerProcess:
-    """`vitrine serve` on a free port; `url` is its address without a path. Its keys are those of the folder `state`."""
+    """`vitrine serve` on a free port; `url` is its address without a path. Its keys are those of the folder `state`.
 
-    def __init__(self, state, *flags, names=("smollm2",)):
-        models = [f"{name}={os.environ['VITRINE_TEST_MODEL']}" for name in names]
+    `names` are those of the test's model; `models`, where given, are words NAME=PATH in their place."""
+
+    def __init__(self, state, *flags, names=("smollm2",), models=None):
+        models = models or [f"{name}={os.environ['VITRINE_TEST_MODEL']}" for name in names]
+        first = models[0].partition("=")[0]
         self.process = subprocess.Popen(
-            [os.environ["VITRINE_BINARY"], "serve", *models, "--port", "0", "--alias", f"gpt-4o-mini={names[0]}", *flags],
+            [os.environ["VITRINE_BINARY"], "serve", *models, "--port", "0", "--alias", f"gpt-4o-mini={first}", *flags],
             stderr=subprocess.PIPE, text=True,
             env={**os.environ, "VITRINE_STATE": str(state)})
         self.url = None

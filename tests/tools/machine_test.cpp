@@ -60,6 +60,23 @@ TEST(Machine, VersionOneGroupsAreReadToo) {
   EXPECT_EQ(root.read().available_memory_bytes, 112 * kMib);
 }
 
+TEST(Machine, OnlyNodesWhoseMemoryIsAllowedCount) {
+  const FakeRoot root;
+  root.write("proc/meminfo", "MemTotal: 8388608 kB\nMemAvailable: 8388608 kB\n");
+  for (const std::string node : {"0", "1", "2", "3"}) {
+    root.write("sys/devices/system/node/node" + node + "/meminfo",
+               "Node " + node + " MemTotal: 2097152 kB\nNode " + node + " MemFree: 1048576 kB\nNode " + node +
+                   " Active(file): 1024 kB\nNode " + node + " Inactive(file): 1024 kB\n");
+  }
+  root.write("proc/self/status", "Name:\tx\nMems_allowed_list:\t0-3\n");
+  EXPECT_EQ(root.read().total_memory_bytes, 8192 * kMib);
+  root.write("proc/self/status", "Mems_allowed_list:\t0,2-3\n");
+  EXPECT_EQ(root.read().total_memory_bytes, 6144 * kMib);
+  EXPECT_EQ(root.read().available_memory_bytes, 3 * 1026 * kMib);
+  root.write("proc/self/status", "Mems_allowed_list:\t1\n");
+  EXPECT_EQ(root.read().total_memory_bytes, 2048 * kMib);
+}
+
 // cpus 0 to 3: two cores of two hyper-threads, numbered as kernels do; cpu 4 on another package and node.
 void write_topology(const FakeRoot& root) {
   const std::vector<std::array<int, 3>> places = {{0, 0, 0}, {0, 1, 0}, {0, 0, 0}, {0, 1, 0}, {1, 0, 1}};

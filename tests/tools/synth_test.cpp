@@ -3,7 +3,6 @@
 #include <cmath>
 #include <set>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/mapped_file.h"
@@ -16,9 +15,8 @@
 namespace vitrine::tools {
 namespace {
 
-using tensor::DType;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using plan::ModelShape;
+using plan::TensorTypes;
 
 class Silent final : public hub::Observer {
  public:
@@ -41,7 +39,7 @@ TensorTypes types(std::string_view name) {
 loader::GgufModel write(const std::filesystem::path& path, std::string_view shape, std::string_view type,
                         const SynthOptions& options = {}) {
   Silent observer;
-  write_synth(path, synth_outline(*find_model_shape(shape), types(type)), options, observer);
+  write_synth(path, synth_outline(*plan::find_model_shape(shape), types(type)), options, observer);
   return loader::open_gguf(path).value_or_throw();
 }
 
@@ -78,8 +76,8 @@ TEST(Synth, WeightsHaveMeanZeroAndTheDeviationOfTheirWidth) {
 }
 
 TEST(Synth, EveryShapeHasAnOutlineOfDifferentNames) {
-  for (const ModelShape& shape : model_shapes()) {
-    if (shape.vocab_size > 60'000) continue;
+  for (const ModelShape& shape : plan::model_shapes()) {
+    if (shape.vocab_size > 60'000 || !shape.is_computed()) continue;
     const loader::GgufOutline outline = synth_outline(shape, types("q4_k_m"));
     std::set<std::string> names;
     for (const auto& tensor : outline.tensors())
@@ -91,7 +89,7 @@ TEST(Synth, EveryShapeHasAnOutlineOfDifferentNames) {
 TEST(Synth, ACancelledFileLeavesNothingBehind) {
   const testing::TempDir folder;
   Silent observer(3);
-  const loader::GgufOutline outline = synth_outline(*find_model_shape("tiny-llama"), types("q8_0"));
+  const loader::GgufOutline outline = synth_outline(*plan::find_model_shape("tiny-llama"), types("q8_0"));
   EXPECT_THROW(write_synth(folder.path() / "model.gguf", outline, {}, observer), base::Exception);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
@@ -113,50 +111,6 @@ TEST(SynthVocabulary, EncodesTextInFewerTokensThanBytes) {
   const auto ids = tokenizer->encode(text, {}).value_or_throw();
   EXPECT_LT(ids.size(), text.size() - 5);
   EXPECT_EQ(tokenizer->decode(ids), text);
-}
-
-DType type_of(const TensorTypes& mix, std::string_view part, std::size_t layer_idx, std::size_t num_columns = 1024) {
-  return mix.of({.part = part, .layer_idx = layer_idx, .num_layers = 28, .num_columns = num_columns});
-}
-
-// The layers that a 28-layer model keeps finer: the first three, the last four, each third between.
-TEST(TensorTypes, TheMediumMixIsFinerInHalfOfTheLayers) {
-  const TensorTypes mix = types("Q4_K_M");
-  std::vector<std::size_t> fine;
-  for (std::size_t layer_idx = 0; layer_idx < 28; ++layer_idx) {
-    EXPECT_EQ(type_of(mix, "ffn_down", layer_idx), type_of(mix, "attn_v", layer_idx));
-    EXPECT_EQ(type_of(mix, "attn_q", layer_idx), DType::kQ4_K);
-    if (type_of(mix, "ffn_down", layer_idx) == DType::kQ6_K) fine.push_back(layer_idx);
-  }
-  EXPECT_THAT(fine, ElementsAre(0, 1, 2, 5, 8, 11, 14, 17, 20, 23, 24, 25, 26, 27));
-  EXPECT_EQ(mix.of({.part = "output", .is_head = true, .num_columns = 1024}), DType::kQ6_K);
-  EXPECT_EQ(mix.of({.part = "token_embd", .num_columns = 1024}), DType::kQ4_K);
-}
-
-TEST(TensorTypes, RowsThatDoNotFillLargeBlocksTakeSmallOnes) {
-  EXPECT_EQ(type_of(types("q4_k_m"), "attn_q", 0, 576), DType::kQ5_0);
-  EXPECT_EQ(type_of(types("q4_k_m"), "attn_v", 0, 576), DType::kQ8_0);
-  EXPECT_EQ(type_of(types("q4_0"), "attn_v", 0, 576), DType::kQ4_0);
-  EXPECT_EQ(type_of(types("q8_0"), "attn_v", 0, 24), DType::kF16);
-}
-
-TEST(TensorTypes, AttentionBesideEightExpertsIsFiner) {
-  const TensorTypes mix = types("q4_k_m");
-  const auto of = [&](std::string_view part) {
-    return mix.of({.part = part, .layer_idx = 4, .num_layers = 32, .num_experts = 8, .num_columns = 4096});
-  };
-  EXPECT_EQ(of("attn_v"), DType::kQ8_0);
-  EXPECT_EQ(of("attn_k"), DType::kQ8_0);
-  EXPECT_EQ(of("attn_output"), DType::kQ5_K);
-  EXPECT_EQ(of("ffn_gate_exps"), DType::kQ4_K);
-}
-
-TEST(TensorTypes, AnUnknownTypeIsToldTheKnownOnes) {
-  for (const char* name : {"q4_k_x", "iq1_s", "i32", "q8_k"}) {
-    const auto parsed = TensorTypes::parse(name);
-    ASSERT_FALSE(parsed) << name;
-    EXPECT_THAT(parsed.error().message, HasSubstr("q4_k_m, "));
-  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tools/machine.h"
 #include "vitrine/bench_serve.h"
 #include "vitrine/commands/commands.h"
+#include "vitrine/machine_report.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
 #include "vitrine/parser.h"
@@ -25,18 +26,6 @@ using tools::BenchPhase;
 using tools::median;
 
 constexpr std::size_t kBandwidthRuns = 5;
-
-nlohmann::ordered_json machine_json(const tools::Machine& machine, std::size_t num_threads, std::string_view isa) {
-  return {{"cpu", machine.cpu},
-          {"num_cpus", machine.cpus.allowed.size()},
-          {"num_cores", machine.cpus.num_cores},
-          {"num_numa_nodes", machine.cpus.num_nodes},
-          {"cpu_quota", machine.cpus.quota ? nlohmann::ordered_json(*machine.cpus.quota) : nullptr},
-          {"threads", num_threads},
-          {"isa", isa},
-          {"memory_bytes", machine.total_memory_bytes},
-          {"available_memory_bytes", machine.available_memory_bytes}};
-}
 
 // `vitrine bench model`: a model alone, like llama-bench and llama-batched-bench.
 class BenchModel {
@@ -176,7 +165,7 @@ class BenchModel {
                       {"read_bytes_per_s", is_decode ? nlohmann::ordered_json(result.bandwidth) : nullptr}});
     }
     const backends::cpu::CpuBackend& backend = runtime.backend();
-    auto machine = machine_json(tools::read_machine(), backend.num_threads(), backends::cpu::isa_name(backend.isa()));
+    auto machine = machine_json(tools::read_machine(), choose_backend(flags_));
     machine["paths"] = backend.paths().name();
     return {{"machine", machine},
             {"model", {{"path", runtime.bundle().path.string()}, {"weight_bytes", runtime.model().weight_bytes()}}},
@@ -204,11 +193,14 @@ class BenchMachine {
 
   int run(Context& context) {
     const tools::Machine machine = tools::read_machine();
-    base::ThreadPool pool(num_threads_ != 0 ? num_threads_ : machine.cpus.num_threads());
-    const std::string isa(backends::cpu::isa_name(backends::cpu::choose_isa_from_environment().value_or_throw()));
+    RuntimeFlags flags;
+    flags.num_threads = num_threads_;
+    const BackendChoice backend = choose_backend(flags);
+    base::ThreadPool pool(backend.num_threads);
+    const std::string isa(backends::cpu::isa_name(backend.isa));
     const std::vector<Read> reads = measure(machine, pool);
     if (context.flags.json) {
-      auto answer = machine_json(machine, pool.num_threads(), isa);
+      auto answer = machine_json(machine, backend);
       answer["reads"] = nlohmann::ordered_json::array();
       for (const Read& read : reads)
         answer["reads"].push_back(

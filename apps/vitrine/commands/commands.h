@@ -16,6 +16,7 @@ std::unique_ptr<Command> make_trace(const Parser& parser);
 std::unique_ptr<Command> make_pull(const Parser& parser);
 std::unique_ptr<Command> make_list(const Parser& parser);
 std::unique_ptr<Command> make_show(const Parser& parser);
+std::unique_ptr<Command> make_plan(const Parser& parser);
 std::unique_ptr<Command> make_rm(const Parser& parser);
 std::unique_ptr<Command> make_template(const Parser& parser);
 std::unique_ptr<Command> make_tokenize(const Parser& parser);

@@ -18,14 +18,15 @@ using base::ErrorKind;
 
 std::vector<std::string> shape_names() {
   std::vector<std::string> names;
-  for (const tools::ModelShape& shape : tools::model_shapes())
-    names.emplace_back(shape.name);
+  for (const plan::ModelShape& shape : plan::model_shapes()) {
+    if (shape.is_computed()) names.emplace_back(shape.name);
+  }
   return names;
 }
 
-const tools::ModelShape& shape_of(const std::string& name) {
-  const tools::ModelShape* shape = tools::find_model_shape(name);
-  if (shape != nullptr) return *shape;
+const plan::ModelShape& shape_of(const std::string& name) {
+  const plan::ModelShape* shape = plan::find_model_shape(name);
+  if (shape != nullptr && shape->is_computed()) return *shape;
   throw base::Exception(ErrorKind::kUsage,
                         fmt::format("--shape {}: not one of {}", name, fmt::join(shape_names(), ", ")));
 }
@@ -42,10 +43,10 @@ class SynthCommand final : public Command {
   }
 
   int run(Context& context) override {
-    tools::ModelShape shape = shape_of(shape_);
+    plan::ModelShape shape = shape_of(shape_);
     if (num_layers_)
       shape.num_layers = static_cast<std::uint32_t>(std::min<std::size_t>(*num_layers_, shape.num_layers));
-    const tools::TensorTypes types = tools::TensorTypes::parse(type_).value_or_throw();
+    const plan::TensorTypes types = plan::TensorTypes::parse(type_).value_or_throw();
     const std::filesystem::path path(file_);
     check_absent(path, context);
     const loader::GgufOutline outline = tools::synth_outline(shape, types);

@@ -3,11 +3,11 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/scratch.h"
 #include "base/check.h"
 #include "base/float16.h"
 
@@ -158,20 +158,21 @@ class CpuBackend::AttentionPass {
         out_(out),
         cache_(context.cache->shape()),
         group_(shape.num_heads / cache_.num_kv_heads),
-        record_(attention_record(cache_.head_dim)) {
+        record_(attention_record(cache_.head_dim)),
+        size_(attention_task_size(kernels_, group_, cache_.head_dim)) {
     make_tiles();
   }
 
   void run() {
     base::ThreadPool& pool = backend_.pool_;
     const std::size_t num_tasks = tiles_.size() * cache_.num_kv_heads;
-    if (max_parts_ > 1 && num_tasks < 4 * pool.num_threads()) return run_split(num_tasks);
+    if (shares_parts(num_tasks, max_parts_, pool.num_threads())) return run_split(num_tasks);
     const std::size_t grain = std::clamp<std::size_t>(num_tasks / (4 * pool.num_threads()), 1, 16);
     pool.for_range(num_tasks, grain, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
       AlignedBuffer& scratch = backend_.thread_scratch_[thread_idx];
-      scratch.ensure((scores_size() + max_parts_ * tile_records()) * sizeof(float));
+      scratch.ensure(size_.score_bytes + max_parts_ * size_.part_bytes);
       auto* scores = scratch.as<float>();
-      float* records = scores + scores_size();
+      float* records = scores + size_.score_bytes / sizeof(float);
       for (std::size_t task = begin; task < end; ++task) {
         const Tile& tile = tile_of(task);
         const std::vector<AttentionQuery> queries = queries_of(task);
@@ -193,11 +194,9 @@ class CpuBackend::AttentionPass {
   };
 
   void make_tiles() {
-    // As many rows as fill whole passes of the kernel with their heads.
-    tile_rows_ = kernels_.attention_queries / std::gcd(kernels_.attention_queries, group_);
     for (const ops::SequenceRows& sequence : context_.sequences) {
-      for (std::size_t i = 0; i < sequence.num_rows; i += tile_rows_) {
-        Tile tile{&sequence, sequence.first_row + i, std::min(tile_rows_, sequence.num_rows - i), 0, 0};
+      for (std::size_t i = 0; i < sequence.num_rows; i += size_.tile_rows) {
+        Tile tile{&sequence, sequence.first_row + i, std::min(size_.tile_rows, sequence.num_rows - i), 0, 0};
         tile.first_part = visible_begin(tile, tile.first_row) / kAttentionPart;
         tile.end_part = (visible_end(tile, tile.first_row + tile.num_rows - 1) - 1) / kAttentionPart + 1;
         max_parts_ = std::max(max_parts_, tile.end_part - tile.first_part);
@@ -217,8 +216,7 @@ class CpuBackend::AttentionPass {
   // Tasks that follow each other share the KV head, so its blocks stay in cache.
   const Tile& tile_of(std::size_t task) const { return tiles_[task % tiles_.size()]; }
   std::size_t kv_head_of(std::size_t task) const { return task / tiles_.size(); }
-  std::size_t scores_size() const { return kernels_.attention_queries * kAttentionPart; }
-  std::size_t tile_records() const { return tile_rows_ * group_ * record_; }  // floats, of one part
+  std::size_t tile_records() const { return size_.part_bytes / sizeof(float); }
 
   std::vector<AttentionQuery> queries_of(std::size_t task) const {
     const Tile& tile = tile_of(task);
@@ -260,12 +258,12 @@ class CpuBackend::AttentionPass {
 
   void run_split(std::size_t num_tasks) {
     AlignedBuffer& shared = backend_.attention_records_;
-    shared.ensure(num_tasks * max_parts_ * tile_records() * sizeof(float));
+    shared.ensure(num_tasks * max_parts_ * size_.part_bytes);
     const auto records_of = [&](std::size_t task) { return shared.as<float>() + task * max_parts_ * tile_records(); };
     backend_.pool_.for_range(num_tasks * max_parts_, 1,
                              [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
                                AlignedBuffer& scratch = backend_.thread_scratch_[thread_idx];
-                               scratch.ensure(scores_size() * sizeof(float));
+                               scratch.ensure(size_.score_bytes);
                                for (std::size_t item = begin; item < end; ++item) {
                                  const std::size_t task = item / max_parts_;
                                  const std::size_t part = item % max_parts_;
@@ -289,7 +287,7 @@ class CpuBackend::AttentionPass {
   const kvcache::KvCacheShape& cache_;
   std::size_t group_;
   std::size_t record_;  // floats of a query's record
-  std::size_t tile_rows_ = 1;
+  AttentionTaskSize size_;
   std::size_t max_parts_ = 0;
   std::vector<Tile> tiles_;
 };

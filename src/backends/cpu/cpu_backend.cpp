@@ -23,6 +23,12 @@ std::string_view path_name(NumericPath path) {
 // Fewer rows than this are not worth waking another thread for.
 constexpr std::size_t kRowGrain = 8;
 
+void scale_row(float* row, std::size_t width, float scale) {
+  if (scale == 1.0F) return;
+  for (std::size_t i = 0; i < width; ++i)
+    row[i] *= scale;
+}
+
 }  // namespace
 
 PathTable PathTable::for_isa(Isa isa) {
@@ -73,10 +79,23 @@ void CpuBackend::do_embed(const tensor::TensorView& table, std::span<const Token
   for (std::size_t row_idx = 0; row_idx < ids.size(); ++row_idx) {
     float* row = out.row(row_idx);
     format->decode(table.row(static_cast<std::size_t>(ids[row_idx])), row, out.width);
-    if (scale == 1.0F) continue;
-    for (std::size_t i = 0; i < out.width; ++i)
-      row[i] *= scale;
+    scale_row(row, out.width, scale);
   }
+}
+
+// A packed tile holds its rows interleaved: the whole tile is unpacked for one of them.
+void CpuBackend::do_embed_packed(const ops::Matrix& table, std::span<const TokenId> ids, float scale, ops::Rows out) {
+  const auto& packed = static_cast<const PackedMatrix&>(table);
+  pool_.for_range(ids.size(), kRowGrain, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
+    for (std::size_t row_idx = begin; row_idx < end; ++row_idx) {
+      const auto id = static_cast<std::size_t>(ids[row_idx]);
+      const float* lane = decode_slab(packed, id / kTileRows, false, thread_scratch_[thread_idx]) + id % kTileRows;
+      float* row = out.row(row_idx);
+      for (std::size_t i = 0; i < out.width; ++i)
+        row[i] = lane[i * kTileRows];
+      scale_row(row, out.width, scale);
+    }
+  });
 }
 
 void CpuBackend::do_rms_norm(ops::Rows x, std::span<const float> weight, float eps, ops::Rows out) {

@@ -73,6 +73,7 @@ class CpuBackend : public ops::Backend {
   };
 
   void do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, ops::Rows out) override;
+  void do_embed_packed(const ops::Matrix& table, std::span<const TokenId> ids, float scale, ops::Rows out) override;
   void do_rms_norm(ops::Rows x, std::span<const float> weight, float eps, ops::Rows out) override;
   void do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) override;
   void do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/scratch.h"
 
 namespace vitrine::backends::cpu {
 namespace {
@@ -41,9 +42,10 @@ void CpuBackend::split_rows(std::span<const ops::Role> roles, ops::MatrixUse use
 void CpuBackend::quantize_rows(ops::Rows x, PathRows& rows) {
   const std::size_t k = x.width;
   const std::size_t num_rows = rows.input_row.size();
-  rows.codes.ensure(num_rows * k);
-  rows.scales.ensure(num_rows * (k / kActivationGroup) * sizeof(float));
-  rows.sums.ensure(num_rows * (k / 16) * sizeof(std::int32_t));
+  const QuantizedRowsSize size = quantized_rows_size(num_rows, k);
+  rows.codes.ensure(size.codes_bytes);
+  rows.scales.ensure(size.scales_bytes);
+  rows.sums.ensure(size.sums_bytes);
   pool_.for_range(num_rows, 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       kernels_.quantize_row(x.row(rows.input_row[i]), k, rows.codes.as<std::int8_t>() + i * k,
@@ -54,7 +56,7 @@ void CpuBackend::quantize_rows(ops::Rows x, PathRows& rows) {
 }
 
 void CpuBackend::gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows) {
-  rows.floats.ensure(rows.input_row.size() * x.width * sizeof(float));
+  rows.floats.ensure(float_rows_bytes(rows.input_row.size(), x.width));
   for (std::size_t i = 0; i < rows.input_row.size(); ++i) {
     float* row = rows.floats.as<float>() + i * x.width;
     std::copy_n(x.row(rows.input_row[i]), x.width, row);
@@ -74,8 +76,7 @@ void CpuBackend::prepare_rows(ops::Rows x, PathRows& rows) {
 
 const float* CpuBackend::decode_slab(const PackedMatrix& matrix, std::size_t tile_idx, bool throughput,
                                      AlignedBuffer& buffer) const {
-  const std::size_t size = matrix.in_features() * kTileRows;
-  buffer.ensure(size * sizeof(float));
+  buffer.ensure(slab_bytes(matrix.in_features()));
   auto* values = buffer.as<float>();
   const auto unpack = kernels_.unpack_tile[static_cast<std::size_t>(matrix.kind())];
   if (unpack != nullptr) {
@@ -83,7 +84,7 @@ const float* CpuBackend::decode_slab(const PackedMatrix& matrix, std::size_t til
   } else {
     matrix.decode_source_tile(tile_idx, values);
   }
-  if (throughput) kernels_.round_to_bf16(values, size);
+  if (throughput) kernels_.round_to_bf16(values, matrix.in_features() * kTileRows);
   return values;
 }
 

@@ -7,6 +7,7 @@
 
 #include "backends/cpu/pack.h"
 #include "base/check.h"
+#include "base/checked.h"
 #include "quant/quant_format.h"
 
 namespace vitrine::backends::cpu {
@@ -18,6 +19,13 @@ std::size_t element_bytes(PackedKind kind) {
 
 bool is_float(PackedKind kind) {
   return kind == PackedKind::kF32 || kind == PackedKind::kF16 || kind == PackedKind::kBF16;
+}
+
+std::size_t tile_bytes_of(PackedKind kind, tensor::DType type, std::size_t in_features) {
+  if (kind == PackedKind::kRaw) return 0;
+  if (is_float(kind)) return in_features * kTileRows * element_bytes(kind);
+  const PackedLayout* layout = find_packed_layout(type);
+  return in_features / layout->block_k * layout->block_bytes();
 }
 
 std::uint64_t fingerprint_of(std::initializer_list<std::uint64_t> values) {
@@ -44,18 +52,22 @@ PackedKind PackedMatrix::kind_of(tensor::DType type) {
   return layout != nullptr ? layout->kind : PackedKind::kRaw;
 }
 
+std::size_t PackedMatrix::packed_bytes(PackedKind kind, tensor::DType type, std::size_t out_features,
+                                       std::size_t in_features) {
+  return base::ceil_div(out_features, kTileRows) * tile_bytes_of(kind, type, in_features);
+}
+
 PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& options, WeightMemory& memory,
                            base::ThreadPool& pool)
     : kind_(options.as_float32 ? PackedKind::kF32 : kind_of(weight.type)),
       use_(options.use),
       out_features_(weight.shape[0]),
       in_features_(weight.shape[1]),
+      tile_bytes_(tile_bytes_of(kind_, weight.type, in_features_)),
       source_(weight) {
   VT_CHECK(weight.shape.rank() == 2, "a matrix has two dimensions");
   if (kind_ == PackedKind::kRaw) return;
   const PackedLayout* layout = is_float(kind_) ? nullptr : find_packed_layout(weight.type);
-  tile_bytes_ = layout == nullptr ? in_features_ * kTileRows * element_bytes(kind_)
-                                  : in_features_ / layout->block_k * layout->block_bytes();
   const std::uint64_t fingerprint = fingerprint_of(
       {static_cast<std::uint64_t>(weight.type), static_cast<std::uint64_t>(kind_), out_features_, in_features_});
   const WeightMemory::Block block = memory.take(fingerprint, num_tiles() * tile_bytes_, pool);

@@ -22,7 +22,7 @@ class PackedMatrix : public ops::Matrix {
 
   std::size_t out_features() const override { return out_features_; }
   std::size_t in_features() const override { return in_features_; }
-  std::size_t size_bytes() const override { return kind_ == PackedKind::kRaw ? 0 : num_tiles() * tile_bytes_; }
+  std::size_t size_bytes() const override { return num_tiles() * tile_bytes_; }
 
   PackedKind kind() const { return kind_; }
   ops::MatrixUse use() const { return use_; }
@@ -37,6 +37,9 @@ class PackedMatrix : public ops::Matrix {
   void decode_source_tile(std::size_t tile_idx, float* values) const;
 
   static PackedKind kind_of(tensor::DType type);
+  // size_bytes() of a matrix that is packed as `kind`; `type` is the file's.
+  static std::size_t packed_bytes(PackedKind kind, tensor::DType type, std::size_t out_features,
+                                  std::size_t in_features);
 
  private:
   void pack_tiles(const PackedLayout* layout, std::uint8_t* data, base::ThreadPool& pool) const;

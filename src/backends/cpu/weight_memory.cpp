@@ -18,6 +18,10 @@ constexpr std::size_t kLeastCachedBytes = std::size_t{16} << 20U;
 // Of the disk's free space, for one file.
 constexpr std::uint64_t kLargestShare = 4;
 
+std::size_t round_up(std::size_t size_bytes, std::size_t step) {
+  return (size_bytes + step - 1) / step * step;
+}
+
 std::size_t total_bytes(std::span<const PackedBlock> blocks) {
   std::size_t total = 0;
   for (const PackedBlock& block : blocks)
@@ -26,6 +30,23 @@ std::size_t total_bytes(std::span<const PackedBlock> blocks) {
 }
 
 }  // namespace
+
+WeightPlacement::Place WeightPlacement::add(std::size_t size_bytes) {
+  const std::size_t padded = round_up(size_bytes, kCacheLineBytes);
+  if (num_chunks_ == 0 || padded > chunk_bytes_ - used_bytes_) {
+    finished_bytes_ = resident_bytes();
+    chunk_bytes_ = std::max(padded, kMemoryChunkBytes);
+    used_bytes_ = 0;
+    ++num_chunks_;
+  }
+  const std::size_t offset = used_bytes_;
+  used_bytes_ += padded;
+  return {num_chunks_ - 1, offset};
+}
+
+std::size_t WeightPlacement::resident_bytes() const {
+  return finished_bytes_ + round_up(used_bytes_, base::PageBuffer::kHugePageBytes);
+}
 
 WeightMemory::WeightMemory(std::optional<PackedCache> cache) : cache_(std::move(cache)) {
   if (!cache_) return;
@@ -44,14 +65,9 @@ std::filesystem::path WeightMemory::file_path() const {
 }
 
 std::byte* WeightMemory::allocate(std::size_t size_bytes) {
-  const std::size_t padded = (size_bytes + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
-  if (chunks_.empty() || padded > chunks_.back().size_bytes() - chunk_used_) {
-    chunks_.emplace_back(std::max(padded, kMemoryChunkBytes));
-    chunk_used_ = 0;
-  }
-  std::byte* const data = chunks_.back().data() + chunk_used_;
-  chunk_used_ += padded;
-  return data;
+  const WeightPlacement::Place place = placement_.add(size_bytes);
+  if (place.chunk_idx == chunks_.size()) chunks_.emplace_back(placement_.chunk_bytes());
+  return chunks_[place.chunk_idx].data() + place.offset_bytes;
 }
 
 WeightMemory::Block WeightMemory::take(std::uint64_t fingerprint, std::size_t size_bytes, base::ThreadPool& pool) {

@@ -21,6 +21,26 @@ struct PackedCache {
   std::uint64_t limit_bytes = 0;  // of all files in the folder
 };
 
+// Where in a row of chunks the weights lie, one behind the other. Integers only.
+class WeightPlacement {
+ public:
+  struct Place {
+    std::size_t chunk_idx = 0;
+    std::size_t offset_bytes = 0;
+  };
+  Place add(std::size_t size_bytes);
+  // Of the chunk that the last weight lies in.
+  std::size_t chunk_bytes() const { return chunk_bytes_; }
+  // Memory that the system gives for what lies there: huge pages, those of a chunk's end untouched.
+  std::size_t resident_bytes() const;
+
+ private:
+  std::size_t num_chunks_ = 0;
+  std::size_t chunk_bytes_ = 0;
+  std::size_t used_bytes_ = 0;      // of the last chunk
+  std::size_t finished_bytes_ = 0;  // resident, of the chunks before it
+};
+
 // The memory of a model's packed weights, in huge pages. With a cache, what an earlier start packed is read instead,
 // and what was packed now is written behind the caller's back. A cache that can't be read or written is as none. Used
 // by one thread.
@@ -51,7 +71,7 @@ class WeightMemory {
   std::optional<PackedCache> cache_;
   std::optional<PackedFile> file_;
   std::vector<base::PageBuffer> chunks_;
-  std::size_t chunk_used_ = 0;  // of the last chunk
+  WeightPlacement placement_;
   std::vector<PackedBlock> blocks_;
   std::size_t bytes_from_cache_ = 0;
   std::thread writer_;

@@ -53,6 +53,9 @@ Decoder::Decoder(const ModelConfig& config, ops::Backend& backend, WeightLoader&
                          ops::MatrixUse::kHead);
   weight_bytes_ = weights.loaded_bytes();
   expert_bytes_ = weights.expert_bytes();
+  // Rows of a packed head need no second copy in the file's memory; a head that is computed from that counts there.
+  is_head_looked_up_ = !has_own_head && !backend.keeps_source(embedding_.type);
+  table_bytes_ = has_own_head ? embedding_.size_bytes() : 0;
 }
 
 kvcache::KvCacheShape Decoder::kv_shape(tensor::DType type) const {
@@ -63,7 +66,7 @@ kvcache::KvCacheShape Decoder::kv_shape(tensor::DType type) const {
 }
 
 std::unique_ptr<Workspace> Decoder::make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const {
-  return std::make_unique<DecoderWorkspace>(config_, max_rows, max_logit_rows);
+  return std::make_unique<DecoderWorkspace>(WorkspaceSize(config_, max_rows, max_logit_rows));
 }
 
 void Decoder::prepare(const ForwardBatch& batch, DecoderWorkspace& workspace) const {
@@ -80,13 +83,21 @@ void Decoder::prepare(const ForwardBatch& batch, DecoderWorkspace& workspace) co
   local_rope_.angles(workspace.positions, workspace.local_rope);
 }
 
+void Decoder::embed(std::span<const TokenId> ids, ops::Rows hidden) const {
+  if (is_head_looked_up_) {
+    backend_.embed(*head_, ids, config_.embedding_scale, hidden);
+  } else {
+    backend_.embed(embedding_, ids, config_.embedding_scale, hidden);
+  }
+}
+
 void Decoder::forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
                       ForwardObserver* observer) const {
   auto& buffers = static_cast<DecoderWorkspace&>(workspace);
   prepare(batch, buffers);
   const Step step{config_, backend_, batch, cache, buffers};
   const ops::Rows hidden = buffers.hidden.rows(batch.num_rows());
-  backend_.embed(embedding_, batch.token_ids, config_.embedding_scale, hidden);
+  embed(batch.token_ids, hidden);
   observe(observer, "embedding", hidden);
   observe(observer, hidden_name(0), hidden);
   for (std::size_t layer_idx = 0; layer_idx < layers_.size(); ++layer_idx) {

@@ -34,11 +34,13 @@ class Decoder : public Model {
   kvcache::KvCacheShape kv_shape(tensor::DType type) const override;
   std::size_t weight_bytes() const override { return weight_bytes_; }
   std::size_t expert_bytes() const override { return expert_bytes_; }
+  std::size_t table_bytes() const override { return table_bytes_; }
   std::unique_ptr<Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const override;
   void forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
                ForwardObserver* observer) const override;
 
  private:
+  void embed(std::span<const TokenId> ids, ops::Rows hidden) const;
   void prepare(const ForwardBatch& batch, DecoderWorkspace& workspace) const;
   void score(const ForwardBatch& batch, DecoderWorkspace& workspace, ForwardObserver* observer) const;
 
@@ -50,8 +52,10 @@ class Decoder : public Model {
   std::vector<float> final_norm_;  // [hidden_size]
   std::unique_ptr<ops::Matrix> head_;
   std::vector<std::unique_ptr<DecoderLayer>> layers_;
+  bool is_head_looked_up_ = false;  // it is the embedding as well
   std::size_t weight_bytes_ = 0;
   std::size_t expert_bytes_ = 0;
+  std::size_t table_bytes_ = 0;
 };
 
 }  // namespace vitrine::models

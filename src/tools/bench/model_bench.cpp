@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "base/check.h"
 #include "base/checked.h"
+#include "plan/kv_layout.h"
+#include "plan/speed.h"
 
 namespace vitrine::tools {
 namespace {
@@ -17,13 +18,6 @@ TokenId arbitrary_token(std::size_t position, std::size_t vocab_size) {
 
 std::size_t blocks_for(std::size_t num_tokens) {
   return base::ceil_div(std::max<std::size_t>(num_tokens, 1), kvcache::kBlockTokens);
-}
-
-// The experts that at least one of `batch` tokens chooses, as a share of all, where the router favours none.
-double chosen_share(const models::ExpertConfig& experts, double batch) {
-  if (experts.num_experts == 0) return 1.0;
-  const double chance = static_cast<double>(experts.num_used) / static_cast<double>(experts.num_experts);
-  return 1.0 - std::pow(1.0 - chance, batch);
 }
 
 }  // namespace
@@ -105,20 +99,14 @@ double ModelBench::run(const BenchCase& what) {
 
 double ModelBench::bytes_per_step(const BenchCase& what) const {
   const models::ModelConfig& config = model_.config();
-  const kvcache::KvCacheShape shape = cache_.shape();
-  const auto block_bytes = static_cast<double>(kvcache::block_bytes(shape).value_or_throw());
-  const double token_bytes_per_layer = block_bytes / kvcache::kBlockTokens / static_cast<double>(shape.num_layers);
+  const plan::KvLayout layout = plan::kv_layout_of(config);
+  const std::size_t row_bytes = plan::kv_row_bytes(layout, options_.kv_type).value_or_throw();
   const std::size_t length = what.depth + (what.num_tokens + 1) / 2;
-  double kv_bytes = 0.0;
-  for (std::size_t layer_idx = 0; layer_idx < config.num_layers; ++layer_idx) {
-    const bool is_windowed = config.layer_is_windowed[layer_idx];
-    const std::size_t visible = is_windowed ? std::min(length, config.sliding_window) : length;
-    kv_bytes += token_bytes_per_layer * static_cast<double>(visible);
-  }
-  const auto batch = static_cast<double>(what.batch);
   const auto expert_bytes = static_cast<double>(model_.expert_bytes());
-  const double dense_bytes = static_cast<double>(model_.weight_bytes()) - expert_bytes;
-  return dense_bytes + expert_bytes * chosen_share(config.experts, batch) + kv_bytes * batch;
+  const plan::StepReads reads{.always_bytes = static_cast<double>(model_.weight_bytes()) - expert_bytes,
+                              .expert_bytes = expert_bytes};
+  const auto kv_bytes = static_cast<double>(plan::kv_bytes(layout, row_bytes, length));
+  return plan::bytes_of_step(reads, config.experts, kv_bytes, what.batch);
 }
 
 }  // namespace vitrine::tools

@@ -8,8 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "base/escape_html.h"
+
 namespace vitrine::tools {
 namespace {
+
+using base::escape_html;
 
 constexpr std::string_view kHead = R"(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -43,29 +47,6 @@ constexpr double kLeft = 60;
 constexpr double kBottom = 30;
 constexpr double kTop = 24;
 
-std::string escape(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
-
 // Bars side by side for each load, a colour for each series.
 struct Plot {
   std::string title;
@@ -95,12 +76,12 @@ std::string bars_of(const Plot& plot, std::size_t load, double left, double widt
     const double y = kHeight - kBottom - value * scale;
     svg += fmt::format(
         R"(<rect class="k{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"><title>{} {}: {}</title></rect>)",
-        series, x, y, 0.9 * bar, value * scale, escape(plot.loads[load]), plot.series[series], number(value));
+        series, x, y, 0.9 * bar, value * scale, escape_html(plot.loads[load]), plot.series[series], number(value));
     svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x + 0.45 * bar, y - 4,
                        number(value));
   }
   svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", left + width / 2, kHeight - 8,
-                     escape(plot.loads[load]));
+                     escape_html(plot.loads[load]));
   return svg;
 }
 
@@ -157,7 +138,7 @@ std::string table(const LoadPage& page) {
       R"(<h2>Figures</h2><div class="scroll"><table><thead><tr><th>load</th><th>requests</th><th>errors</th><th>tokens/s</th><th>prompt</th><th>cached</th><th>answer</th><th>TTFT p50 ms</th><th>p99</th><th>ITL p50 ms</th><th>p99</th><th>TPOT p50 ms</th><th>E2E p50 ms</th><th>goodput</th></tr></thead><tbody>
 )";
   for (const auto& [load, report] : page.rows) {
-    html += fmt::format("<tr><td>{}</td>", escape(load));
+    html += fmt::format("<tr><td>{}</td>", escape_html(load));
     const std::array cells = {std::to_string(report.num_requests),
                               std::to_string(report.num_errors),
                               number(report.output_tokens_per_s),
@@ -181,7 +162,7 @@ std::string table(const LoadPage& page) {
 }  // namespace
 
 std::string html_report(const LoadPage& page) {
-  std::string html = fmt::format(kHead, escape(page.url), escape(page.model), escape(page.when));
+  std::string html = fmt::format(kHead, escape_html(page.url), escape_html(page.model), escape_html(page.when));
   html += draw(make_plot(page, "Tokens per second, all answers together", {"tokens/s"},
                          [](const LoadReport& report) { return std::vector{report.output_tokens_per_s}; }));
   html += draw(percentile_plot(page, "Time to first token, ms", &LoadReport::ttft_s));

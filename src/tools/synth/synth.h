@@ -5,14 +5,14 @@
 #include <filesystem>
 
 #include "loader/gguf_writer.h"
+#include "plan/model_shape.h"
+#include "plan/tensor_types.h"
 #include "tools/hub/observer.h"
-#include "tools/synth/shape_table.h"
-#include "tools/synth/tensor_types.h"
 
 namespace vitrine::tools {
 
 // The header of a GGUF file of this shape: what Vitrine and llama.cpp read of it, and every tensor.
-loader::GgufOutline synth_outline(const ModelShape& shape, const TensorTypes& types);
+loader::GgufOutline synth_outline(const plan::ModelShape& shape, const plan::TensorTypes& types);
 
 struct SynthOptions {
   std::uint64_t seed = 0;

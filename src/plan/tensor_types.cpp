@@ -1,4 +1,4 @@
-#include "tools/synth/tensor_types.h"
+#include "plan/tensor_types.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "quant/quant_format.h"
 
-namespace vitrine::tools {
+namespace vitrine::plan {
 namespace {
 
 using tensor::DType;
@@ -97,4 +97,4 @@ DType TensorTypes::of(const Place& place) const {
   return tensor::dtype_bytes(small, place.num_columns) ? small : DType::kF16;
 }
 
-}  // namespace vitrine::tools
+}  // namespace vitrine::plan

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "tensor/dtype.h"
 
-namespace vitrine::tools {
+namespace vitrine::plan {
 
 // Which type each matrix of a model gets: one for all, or a mix as llama.cpp's quantize tool documents them (Q4_K_S,
 // Q4_K_M, Q5_K_S, Q5_K_M), where the head, the values' projection and ffn_down are finer in some layers.
@@ -36,4 +36,4 @@ class TensorTypes {
   char mix_;  // 's' or 'm'; 0: one type for all
 };
 
-}  // namespace vitrine::tools
+}  // namespace vitrine::plan

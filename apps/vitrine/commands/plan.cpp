@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/thread_pool.h"
+#include "kvcache/block_id.h"
+#include "plan/speed.h"
+#include "tools/bench/bandwidth.h"
+#include "tools/bench/multiply.h"
+#include "tools/hub/files.h"
+#include "vitrine/backend_choice.h"
+#include "vitrine/commands/commands.h"
+#include "vitrine/machine_report.h"
+#include "vitrine/plan_report.h"
+
+namespace vitrine::cli {
+namespace {
+
+using base::ErrorKind;
+
+constexpr std::size_t kUsualContext = 4096;
+constexpr std::size_t kShortestPlotted = 512;
+constexpr std::size_t kMostPlots = 6;
+// Read for the forecast: enough to be past the caches, little enough to take a moment.
+constexpr std::size_t kMostBytesRead = std::size_t{512} << 20U;
+constexpr std::size_t kBandwidthReads = 3;
+constexpr std::size_t kPromptRows = 256;
+
+tensor::DType parse_kv_type_name(const std::string& name) {
+  const tensor::DTypeInfo* info = tensor::find_dtype(name);
+  if (info != nullptr) return info->type;
+  throw base::Exception(ErrorKind::kUsage, "--kv-type " + name + ": use f16, bf16, f32, q8_0 or q4_0");
+}
+
+// The type that most weights have.
+tensor::DType usual_type(const plan::Network& network) {
+  std::map<tensor::DType, std::size_t> counts;
+  for (const ops::MatrixSize& matrix : network.matrices)
+    counts[matrix.type] += matrix.num_elements();
+  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
+}
+
+class PlanCommand final : public Command {
+ public:
+  explicit PlanCommand(const Parser& parser) {
+    parser.add("model", model_, "A catalog name, a file or folder, hf:ORG/REPO[:FILE], or a known shape").required();
+    parser.add("-c,--context,--ctx", contexts_, "Context lengths in tokens (default 4096, or the model's own)")
+        .with_commas()
+        .between(1, 1 << 30);
+    parser.add("--batch", batches_, "Sequences at once, each as long")
+        .with_commas()
+        .between(1, 1 << 20)
+        .shows_default();
+    parser.add("--kv-type", kv_types_, "Types of the KV cache: f16, bf16, f32, q8_0; others to compare")
+        .with_commas()
+        .shows_default();
+    parser.add("--type", type_, "Type of a shape's weights: q4_k_m, q8_0, f16, ...").shows_default();
+    parser.add("-t,--threads", flags_.num_threads, "Threads (default: every CPU this process may use)")
+        .between(1, 1024);
+    parser.add("--chunk", flags_.max_chunk_tokens, "Most prompt tokens in one step").between(1, 65536).shows_default();
+    parser.add_switch("--no-measure", no_measure_, "Leave out the speeds: nothing is measured");
+    parser.add("--html", html_file_, "Write a page with plots to this file too");
+    parser.add("--svg", svg_file_, "Write the first plot to this file too");
+    overrides_.add_flags(parser);
+  }
+
+  int run(Context& context) override {
+    const BackendChoice backend = choose_backend(flags_);
+    const std::unique_ptr<ops::MemoryModel> memory = backend.memory();
+    const PlanSubject subject = find_plan_subject(model_, type_, overrides_, *memory);
+    const tools::Machine machine = tools::read_machine();
+    if (contexts_.empty()) contexts_ = {std::min(kUsualContext, subject.network.config.context_length)};
+    PlanReport report{subject, machine, {}, {}};
+    std::vector<plan::MemoryPlot> plots;
+    for (const std::string& name : kv_types_)
+      add_rows(report, plots, parse_kv_type_name(name), *memory, backend.num_threads);
+    if (!no_measure_) add_speeds(report, *memory, backend);
+    if (!svg_file_.empty()) hub::write_text(svg_file_, plan::memory_svg(plots.front())).value_or_throw();
+    if (!html_file_.empty())
+      hub::write_text(html_file_, plan::plan_html(plan_page(report, std::move(plots)))).value_or_throw();
+    if (context.flags.json) {
+      print_json(context, to_json(report, machine_json(machine, backend)));
+    } else {
+      print_plan(report, context.out);
+    }
+    return 0;
+  }
+
+ private:
+  void add_rows(PlanReport& report, std::vector<plan::MemoryPlot>& plots, tensor::DType kv_type,
+                const ops::MemoryModel& backend, std::size_t num_threads) const {
+    const plan::Network& network = report.subject.network;
+    check_sizes(network, kv_type);
+    const plan::RunSizes run{
+        .kv_type = kv_type, .max_chunk_tokens = flags_.max_chunk_tokens, .num_threads = num_threads};
+    const plan::MemoryForecast sizes = plan::MemoryForecast::create(network, backend, run).value_or_throw();
+    const std::size_t available = report.machine.available_memory_bytes;
+    for (const std::size_t batch : batches_) {
+      for (const std::size_t length : contexts_) {
+        PlanRow row;
+        row.context_length = length;
+        row.batch = batch;
+        row.kv_type = kv_type;
+        row.memory = sizes.at(length, batch);
+        row.fits = row.memory.total() <= available;
+        row.max_context = sizes.max_context(available, batch, network.config.context_length);
+        row.max_batch = sizes.max_sequences(available, length);
+        row.formula = plan::kv_formula(network, kv_type, length, batch).value_or_throw();
+        report.rows.push_back(std::move(row));
+      }
+      if (plots.size() < kMostPlots) plots.push_back(plot(report, sizes, kv_type, batch));
+    }
+  }
+
+  // So that no sum of bytes overflows.
+  void check_sizes(const plan::Network& network, tensor::DType kv_type) const {
+    constexpr double kMost = 4e18;
+    constexpr double kMostUsers = 1 << 20;
+    const auto longest = static_cast<double>(
+        std::max(*std::ranges::max_element(contexts_), network.config.context_length) + kvcache::kBlockTokens);
+    const std::size_t copied = 4 * network.config.hidden_size;  // what the copied formula takes a row to be
+    const auto row = static_cast<double>(std::max(copied, plan::kv_row_bytes(network.kv, kv_type).value_or_throw()));
+    if (row * longest * static_cast<double>(network.kv.num_layers) * kMostUsers < kMost) return;
+    throw base::Exception(ErrorKind::kUsage, "--context: longer than can be reckoned with for such a model");
+  }
+
+  plan::MemoryPlot plot(const PlanReport& report, const plan::MemoryForecast& sizes, tensor::DType kv_type,
+                        std::size_t batch) const {
+    const plan::Network& network = report.subject.network;
+    plan::MemoryPlot plot;
+    plot.title =
+        fmt::format("{}, KV cache in {}, {} at once", report.subject.name, tensor::dtype_info(kv_type).name, batch);
+    plot.available_bytes = report.machine.available_memory_bytes;
+    const std::size_t longest =
+        std::max({*std::ranges::max_element(contexts_), network.config.context_length, 2 * kShortestPlotted});
+    for (std::size_t length = kShortestPlotted; length <= longest; length *= 2) {
+      const auto formula = plan::kv_formula(network, kv_type, length, batch).value_or_throw();
+      plot.points.push_back({length, sizes.at(length, batch), formula.copied_bytes});
+    }
+    return plot;
+  }
+
+  void add_speeds(PlanReport& report, const ops::MemoryModel& memory, const BackendChoice& choice) const {
+    const plan::Network& network = report.subject.network;
+    backends::cpu::CpuBackend backend({.isa = choice.isa, .num_threads = choice.num_threads, .paths = choice.paths});
+    const plan::StepReads reads = plan::step_reads(network, memory);
+    const double bytes = plan::bytes_of_step(reads, network.config.experts, 0.0, 1);
+    plan::MachineRates rates;
+    {
+      base::ThreadPool pool(choice.num_threads);
+      const auto size = static_cast<std::size_t>(std::min(bytes, static_cast<double>(kMostBytesRead)));
+      rates.read_bytes_per_s = tools::median(tools::read_bandwidth(pool, size, kBandwidthReads));
+    }
+    const tensor::DType type = usual_type(network);
+    rates.prompt_flops_per_s = tools::multiply_rate(backend, type, kPromptRows, ops::Role::kPrompt);
+    std::map<std::size_t, double> generated;  // by batch
+    for (const std::size_t batch : batches_) {
+      const std::size_t num_rows = std::min(batch, kPromptRows);
+      if (!generated.contains(num_rows))
+        generated[num_rows] = tools::multiply_rate(backend, type, num_rows, ops::Role::kGenerated);
+    }
+    for (PlanRow& row : report.rows) {
+      rates.generated_flops_per_s = generated.at(std::min(row.batch, kPromptRows));
+      const double kv_bytes = static_cast<double>(row.memory.kv) / static_cast<double>(row.batch);
+      row.speed = plan::forecast_speed(network, memory, rates, kv_bytes, row.context_length, row.batch);
+    }
+    rates.generated_flops_per_s = generated.at(std::min(batches_.front(), kPromptRows));
+    report.rates = rates;
+  }
+
+  std::string model_;
+  std::vector<std::size_t> contexts_;
+  std::vector<std::size_t> batches_{1};
+  std::vector<std::string> kv_types_{"f16"};
+  std::string type_ = "q4_k_m";
+  RuntimeFlags flags_;
+  bool no_measure_ = false;
+  std::string html_file_;
+  std::string svg_file_;
+  ShapeOverrides overrides_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_plan(const Parser& parser) {
+  return std::make_unique<PlanCommand>(parser);
+}
+
+}  // namespace vitrine::cli

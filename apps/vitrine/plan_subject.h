@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "ops/memory_model.h"
+#include "plan/network.h"
+#include "vitrine/parser.h"
+
+namespace vitrine::cli {
+
+// Sizes that take the place of a known shape's own.
+class ShapeOverrides {
+ public:
+  void add_flags(const Parser& parser);
+  // The first flag that was given; empty: none.
+  std::string first_given() const;
+  // Throws base::Exception (kUsage) where the sizes do not go together.
+  void apply(plan::ModelShape& shape) const;
+
+ private:
+  struct Size;
+  static const std::array<Size, 14> kSizes;
+  std::array<std::optional<std::size_t>, 14> values_;  // as kSizes lists them
+};
+
+// What `vitrine plan` is asked about.
+struct PlanSubject {
+  std::string name;
+  std::string weights;  // "q4_k_m", or where the file lies
+  std::string note;     // what a person should know; may be empty
+  plan::Network network;
+};
+// A model on disk, else a known shape; with overrides a shape. `type` is that of a shape's weights. Throws
+// base::Exception: kMissing with the nearest name, kUsage for a wrong type or sizes, kBadFile.
+PlanSubject find_plan_subject(const std::string& model, const std::string& type, const ShapeOverrides& overrides,
+                              const ops::MemoryModel& backend);
+
+}  // namespace vitrine::cli

@@ -1,0 +1,112 @@
+#include "backends/cpu/cpu_memory.h"
+
+#include <algorithm>
+
+#include "backends/cpu/scratch.h"
+#include "backends/cpu/weight_memory.h"
+#include "base/checked.h"
+
+namespace vitrine::backends::cpu {
+namespace {
+
+// The largest buffers that rows of one numeric path need, each grown by whatever operation needs most of it.
+struct PathRowsSize {
+  QuantizedRowsSize quantized{0, 0, 0};
+  std::size_t floats_bytes = 0;
+
+  void add_quantized(std::size_t num_rows, std::size_t k) {
+    const QuantizedRowsSize size = quantized_rows_size(num_rows, k);
+    quantized.codes_bytes = std::max(quantized.codes_bytes, size.codes_bytes);
+    quantized.scales_bytes = std::max(quantized.scales_bytes, size.scales_bytes);
+    quantized.sums_bytes = std::max(quantized.sums_bytes, size.sums_bytes);
+  }
+  void add_floats(std::size_t num_rows, std::size_t k) {
+    floats_bytes = std::max(floats_bytes, float_rows_bytes(num_rows, k));
+  }
+  std::size_t total() const { return quantized.total() + floats_bytes; }
+};
+
+// The head is loaded last. Only rows whose logits are wanted come to it; every row comes to a router, which is kHead
+// too.
+bool is_head(const ops::MatrixSize& matrix, const ops::MatrixSize& last) {
+  return matrix.use == ops::MatrixUse::kHead && &matrix == &last;
+}
+
+// Positions that a tile of an attention sees, in parts.
+std::size_t max_parts(const ops::StepSize& step, std::size_t tile_rows) {
+  const std::size_t all = base::ceil_div(step.context_length, kAttentionPart);
+  if (step.window == 0) return all;
+  return std::min(all, (step.window + tile_rows - 2) / kAttentionPart + 2);
+}
+
+}  // namespace
+
+PackedKind CpuMemory::kind_of(tensor::DType type) const {
+  return paths_.generated == NumericPath::kReference ? PackedKind::kF32 : PackedMatrix::kind_of(type);
+}
+
+std::size_t CpuMemory::packed_bytes(const ops::MatrixSize& matrix) const {
+  return PackedMatrix::packed_bytes(kind_of(matrix.type), matrix.type, matrix.out_features, matrix.in_features);
+}
+
+bool CpuMemory::keeps_source(tensor::DType type) const {
+  return kind_of(type) == PackedKind::kRaw;
+}
+
+std::size_t CpuMemory::matrix_bytes(const ops::MatrixSize& matrix) const {
+  if (!keeps_source(matrix.type)) return packed_bytes(matrix);
+  return matrix.out_features * tensor::dtype_bytes(matrix.type, matrix.in_features).value_or(0);
+}
+
+std::size_t CpuMemory::padding_bytes(std::span<const ops::MatrixSize> matrices) const {
+  WeightPlacement placement;
+  std::size_t sum = 0;
+  for (const ops::MatrixSize& matrix : matrices) {
+    if (keeps_source(matrix.type)) continue;
+    const std::size_t bytes = packed_bytes(matrix);
+    placement.add(bytes);
+    sum += bytes;
+  }
+  return placement.resident_bytes() - sum;
+}
+
+std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, const ops::StepSize& step) const {
+  PathRowsSize latency;
+  PathRowsSize throughput;
+  std::size_t slab = 0;
+  const bool prompt_is_throughput = paths_.prompt == NumericPath::kThroughput;
+  const std::size_t all_rows = step.num_prompt_rows + step.num_sequences;
+  for (const ops::MatrixSize& matrix : matrices) {
+    const bool takes_throughput = prompt_is_throughput && matrix.use != ops::MatrixUse::kHead;
+    const std::size_t k = matrix.in_features;
+    const std::size_t copies = matrix.use == ops::MatrixUse::kExpert ? step.num_chosen : 1;
+    std::size_t latency_rows = copies * (takes_throughput ? step.num_sequences : all_rows);
+    if (is_head(matrix, matrices.back())) latency_rows = step.num_sequences;
+    const PackedKind kind = kind_of(matrix.type);
+    if (kernels_.int8_tile[static_cast<std::size_t>(kind)] != nullptr) {
+      latency.add_quantized(latency_rows, k);
+    } else {
+      latency.add_floats(latency_rows, k);
+    }
+    if (takes_throughput) throughput.add_floats(copies * step.num_prompt_rows, k);
+    const bool is_looked_up = step.looks_up_head && is_head(matrix, matrices.back());
+    if (takes_throughput || is_looked_up || kind == PackedKind::kRaw) slab = std::max(slab, slab_bytes(k));
+  }
+  return latency.total() + throughput.total() + attention_scratch(step, slab);
+}
+
+std::size_t CpuMemory::attention_scratch(const ops::StepSize& step, std::size_t slab) const {
+  const std::size_t group = step.num_heads / step.num_kv_heads;
+  const AttentionTaskSize size = attention_task_size(kernels_, group, step.head_dim);
+  const std::size_t num_parts = max_parts(step, size.tile_rows);
+  // With as many tiles as are just too few for the threads.
+  const std::size_t max_tiles = step.num_prompt_rows / size.tile_rows + step.num_sequences;
+  std::size_t num_tiles = std::min((4 * num_threads_ - 1) / step.num_kv_heads, max_tiles);
+  if (!shares_parts(num_tiles * step.num_kv_heads, num_parts, num_threads_)) num_tiles = 0;
+  const std::size_t shared = num_tiles * step.num_kv_heads * num_parts * size.part_bytes;
+  const bool has_whole_tasks = !shares_parts(max_tiles * step.num_kv_heads, num_parts, num_threads_);
+  const std::size_t own = size.score_bytes + (has_whole_tasks ? num_parts * size.part_bytes : 0);
+  return shared + num_threads_ * std::max(slab, own);
+}
+
+}  // namespace vitrine::backends::cpu

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+
+#include "backends/cpu/kernels/kernel_table.h"
+
+// Sizes of the buffers that CpuBackend's operations work in: they and the forecast of their memory reckon alike.
+namespace vitrine::backends::cpu {
+
+// Activation rows of width k as int8 codes, their scales and their sums.
+struct QuantizedRowsSize {
+  std::size_t codes_bytes;
+  std::size_t scales_bytes;
+  std::size_t sums_bytes;
+
+  std::size_t total() const { return codes_bytes + scales_bytes + sums_bytes; }
+};
+constexpr QuantizedRowsSize quantized_rows_size(std::size_t num_rows, std::size_t k) {
+  return {num_rows * k, num_rows * (k / kActivationGroup) * sizeof(float), num_rows * (k / 16) * sizeof(std::int32_t)};
+}
+
+constexpr std::size_t float_rows_bytes(std::size_t num_rows, std::size_t k) {
+  return num_rows * k * sizeof(float);
+}
+
+// A tile's values, [k][kTileRows].
+constexpr std::size_t slab_bytes(std::size_t k) {
+  return k * kTileRows * sizeof(float);
+}
+
+// What an attention task keeps.
+struct AttentionTaskSize {
+  std::size_t tile_rows;    // rows of one sequence: as many as fill whole passes of the kernel with their heads
+  std::size_t score_bytes;  // of a pass
+  std::size_t part_bytes;   // records of a tile's queries, for each part of the positions that it sees
+};
+constexpr AttentionTaskSize attention_task_size(const KernelTable& kernels, std::size_t heads_per_kv_head,
+                                                std::size_t head_dim) {
+  const std::size_t queries = kernels.attention_queries;
+  const std::size_t tile_rows = queries / std::gcd(queries, heads_per_kv_head);
+  return {tile_rows, queries * kAttentionPart * sizeof(float),
+          tile_rows * heads_per_kv_head * attention_record(head_dim) * sizeof(float)};
+}
+
+// So few tasks that their parts are shared out as well, into records that all threads see.
+constexpr bool shares_parts(std::size_t num_tasks, std::size_t num_parts, std::size_t num_threads) {
+  return num_parts > 1 && num_tasks < 4 * num_threads;
+}
+
+}  // namespace vitrine::backends::cpu
