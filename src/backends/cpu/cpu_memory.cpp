@@ -74,6 +74,7 @@ std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, 
   PathRowsSize latency;
   PathRowsSize throughput;
   std::size_t slab = 0;
+  std::size_t tile_rows = 0;
   const bool prompt_is_throughput = paths_.prompt == NumericPath::kThroughput;
   const std::size_t all_rows = step.num_prompt_rows + step.num_sequences;
   for (const ops::MatrixSize& matrix : matrices) {
@@ -88,11 +89,18 @@ std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, 
     } else {
       latency.add_floats(latency_rows, k);
     }
-    if (takes_throughput) throughput.add_floats(copies * step.num_prompt_rows, k);
+    const bool takes_tiles = takes_throughput && kernels_.tile_unit != nullptr;
+    if (takes_tiles) {
+      tile_rows = std::max(tile_rows, tile_rows_bytes(copies * step.num_prompt_rows, k));
+      slab = std::max(slab, tile_scratch_bytes(k));
+    } else if (takes_throughput) {
+      throughput.add_floats(copies * step.num_prompt_rows, k);
+    }
     const bool is_looked_up = step.looks_up_head && is_head(matrix, matrices.back());
-    if (takes_throughput || is_looked_up || kind == PackedKind::kRaw) slab = std::max(slab, slab_bytes(k));
+    if ((takes_throughput && !takes_tiles) || is_looked_up || kind == PackedKind::kRaw)
+      slab = std::max(slab, slab_bytes(k));
   }
-  return latency.total() + throughput.total() + attention_scratch(step, slab);
+  return latency.total() + throughput.total() + tile_rows + attention_scratch(step, slab);
 }
 
 std::size_t CpuMemory::attention_scratch(const ops::StepSize& step, std::size_t slab) const {

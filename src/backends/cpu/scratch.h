@@ -30,6 +30,29 @@ constexpr std::size_t slab_bytes(std::size_t k) {
   return k * kTileRows * sizeof(float);
 }
 
+// Rows of a tile of the tile unit.
+inline constexpr std::size_t kTileUnitRows = 16;
+// Activation rows that stay in the second-level cache while pairs of slabs go by.
+inline constexpr std::size_t kTileRowBlock = 512;
+inline constexpr std::size_t kSumsOfSlab = kTileRowBlock * kTileRows;
+
+// From one k tile of activation rows to the next: the loads of neighbouring k tiles should not fall on the same cache
+// sets, so an odd number of 1 KiB tiles lies between them. A product's last tile may begin at the last row.
+constexpr std::size_t padded_tile_rows(std::size_t num_rows) {
+  const std::size_t num_tiles = (num_rows + 2 * (kTileUnitRows - 1)) / kTileUnitRows;
+  return (num_tiles | 1U) * kTileUnitRows;
+}
+
+// Activation rows in bf16, as the tile unit reads them.
+constexpr std::size_t tile_rows_bytes(std::size_t num_rows, std::size_t k) {
+  return num_rows == 0 ? 0 : num_k_tiles(k) * padded_tile_rows(num_rows) * kTileK * sizeof(std::uint16_t);
+}
+
+// A thread's sums and its two slabs in bf16.
+constexpr std::size_t tile_scratch_bytes(std::size_t k) {
+  return (2 * kSumsOfSlab + num_k_tiles(k) * kTileK * kTileRows) * sizeof(float);
+}
+
 // What an attention task keeps.
 struct AttentionTaskSize {
   std::size_t tile_rows;    // rows of one sequence: as many as fill whole passes of the kernel with their heads

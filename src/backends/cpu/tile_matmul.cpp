@@ -6,29 +6,15 @@
 #include <vector>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/scratch.h"
 
 namespace vitrine::backends::cpu {
-namespace {
-
-constexpr std::size_t kTileUnitRows = 16;
-// Activation rows that stay in the second-level cache while pairs of slabs go by.
-constexpr std::size_t kTileRowBlock = 512;
-constexpr std::size_t kSumsOfSlab = kTileRowBlock * kTileRows;
-
-// The first loads of rows at the same place of neighbouring k tiles should not fall on the same cache sets: an odd
-// number of 1 KiB tiles lies between them. A product's last tile may begin at the last row.
-std::size_t padded_rows(std::size_t num_rows) {
-  const std::size_t num_tiles = (num_rows + 2 * (kTileUnitRows - 1)) / kTileUnitRows;
-  return (num_tiles | 1U) * kTileUnitRows;
-}
-
-}  // namespace
 
 void CpuBackend::pack_tile_rows(ops::Rows x, PathRows& rows) {
   const std::size_t num_rows = rows.input_row.size();
-  const std::size_t stride = padded_rows(num_rows);
+  const std::size_t stride = padded_tile_rows(num_rows);
   rows.bf16_stride = stride;
-  rows.bf16.ensure(num_k_tiles(x.width) * stride * kTileK * sizeof(std::uint16_t));
+  rows.bf16.ensure(tile_rows_bytes(num_rows, x.width));
   auto* packed = rows.bf16.as<std::uint16_t>();
   pool_.for_range(num_rows, 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
@@ -41,7 +27,7 @@ void CpuBackend::multiply_slabs(const PathRows& rows, const Product& product, st
   const PackedMatrix& matrix = *product.matrix;
   const std::size_t k = matrix.in_features();
   const std::size_t slab_size = num_k_tiles(k) * kTileK * kTileRows;
-  scratch.ensure((2 * kSumsOfSlab + slab_size) * sizeof(float));
+  scratch.ensure(tile_scratch_bytes(k));
   auto* sums = scratch.as<float>();
   auto* slabs = reinterpret_cast<std::uint16_t*>(sums + 2 * kSumsOfSlab);
   for (std::size_t i = 0; i < num_slabs; ++i)
