@@ -1,6 +1,7 @@
 #include "tokenizer/bpe_matcher.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "base/check.h"
@@ -37,7 +38,7 @@ std::unique_ptr<BpeMatcher> BpeMatcher::build(const Source& source) {
   std::unique_ptr<BpeMatcher> matcher(new BpeMatcher(source, pairs.size()));
   matcher->find_last_merges(source.merges, pairs);
   if (!matcher->knows_all_that_merges_make(source, pairs)) return nullptr;
-  if (!matcher->fill_trie(source, source.take_whole)) return nullptr;
+  if (!matcher->fill_trie(source)) return nullptr;
   return matcher;
 }
 
@@ -123,11 +124,11 @@ bool BpeMatcher::knows_all_that_merges_make(const Source& source, const std::vec
   return true;
 }
 
-bool BpeMatcher::fill_trie(const Source& source, bool take_whole) {
+bool BpeMatcher::fill_trie(const Source& source) {
   std::vector<std::string> texts;
   std::vector<TokenId> ids;
   for (TokenId id = 0; static_cast<std::size_t>(id) < tokens_.size(); ++id) {
-    if (!is_made(id) && !take_whole) continue;
+    if (!is_made(id) && !source.take_whole) continue;
     auto bytes = bytes_of_spelling(source.vocabulary.piece(id));
     // What the vocabulary's own lookup does not lead to (a special token) is never a piece's token.
     if (!bytes || bytes->empty() || source.vocabulary.find(source.vocabulary.piece(id)) != id) continue;

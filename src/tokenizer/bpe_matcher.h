@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "tokenizer/merge_engine.h"
 #include "tokenizer/pair_table.h"
 #include "tokenizer/token_trie.h"
+#include "tokenizer/unknown_characters.h"
 #include "tokenizer/vocabulary.h"
 
 namespace vitrine::tokenizer {
@@ -21,7 +21,6 @@ namespace vitrine::tokenizer {
 class BpeMatcher {
  public:
   static constexpr std::size_t kMaxPieceBytes = 4096;
-  using ByteIds = std::array<TokenId, 256>;
 
   // What a matcher is made of. With take_whole a piece of the vocabulary is taken without a look at the merges.
   struct Source {
@@ -57,7 +56,7 @@ class BpeMatcher {
   void find_last_merges(const MergeTable& merges, const std::vector<MergeTable::Pair>& pairs);
   Token merge_of(const MergeTable::Pair& pair) const;
   bool knows_all_that_merges_make(const Source& source, const std::vector<MergeTable::Pair>& pairs) const;
-  bool fill_trie(const Source& source, bool take_whole);
+  bool fill_trie(const Source& source);
   const Token& token(TokenId id) const { return tokens_[static_cast<std::size_t>(id)]; }
   bool is_made(TokenId id) const { return token(id).made != kNever; }
   template <typename TimeOf>

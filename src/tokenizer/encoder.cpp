@@ -97,12 +97,14 @@ base::Result<void> Encoder::encode_block(AlignedText& text, Range block, bool at
   pieces_.assign(1, block);
   if (auto done = parts_.pre_tokenizer.apply(text, pieces_, at_start); !done) return done;
   const auto view = [&](Range range) { return text.text().substr(range.begin, range.end - range.begin); };
+  const bool pieces_are_words = !tracked_ && !cuts_before_spaces_;
   for (std::size_t i = 0; i < pieces_.size(); ++i) {
     if (i + kWordsAhead < pieces_.size()) cache_.prefetch(view(pieces_[i + kWordsAhead]));
     const Range piece = pieces_[i];
-    if (!tracked_ && !cuts_before_spaces_ && cache_.find(view(piece), ids_)) continue;
+    if (pieces_are_words && cache_.find(view(piece), ids_)) continue;
     symbols_.clear();
-    if (auto done = encode_piece(text.text(), piece); !done) return done;
+    auto done = pieces_are_words ? encode_new_word(view(piece)) : encode_piece(text.text(), piece);
+    if (!done) return done;
     std::size_t pos = piece.begin;
     for (const Symbol& symbol : symbols_) {
       append_token(symbol.id, tracked_ ? text.source(pos, pos + symbol.length) : Range{});
@@ -134,10 +136,14 @@ base::Result<void> Encoder::encode_piece(std::string_view text, Range piece) {
 
 base::Result<void> Encoder::encode_word(std::string_view text, Range word) {
   const std::string_view view = text.substr(word.begin, word.end - word.begin);
-  if (cache_.find(view, symbols_)) return {};
+  return cache_.find(view, symbols_) ? base::Result<void>() : encode_new_word(view);
+}
+
+// A word that was just looked for in the cache and is not there.
+base::Result<void> Encoder::encode_new_word(std::string_view word) {
   const std::size_t first_symbol = symbols_.size();
-  if (auto done = parts_.model->encode(view, scratch_, symbols_); !done) return done;
-  cache_.keep(view, symbols_, first_symbol);
+  if (auto done = parts_.model->encode(word, scratch_, symbols_); !done) return done;
+  cache_.keep(word, symbols_, first_symbol);
   return {};
 }
 

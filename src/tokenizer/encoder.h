@@ -29,6 +29,7 @@ class Encoder {
   base::Result<void> encode_block(AlignedText& text, Range block, bool at_start);
   base::Result<void> encode_piece(std::string_view text, Range piece);
   base::Result<void> encode_word(std::string_view text, Range word);
+  base::Result<void> encode_new_word(std::string_view word);
   void append_token(TokenId id, Range source) {
     if (tracked_) {
       tokens_.push_back({id, source.begin, source.end});

@@ -19,7 +19,7 @@ struct RandomBpe {
   std::vector<std::string> texts = {"a", "b", "c"};
   MergeTable merges;
   Vocabulary vocabulary;
-  BpeMatcher::ByteIds byte_ids{};
+  ByteIds byte_ids{};
 
   RandomBpe(std::mt19937& random, std::size_t num_merges, std::uint32_t max_rank) {
     byte_ids.fill(-1);

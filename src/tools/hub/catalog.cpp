@@ -1,27 +1,15 @@
 #include "tools/hub/catalog.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
-
-#include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "base/check.h"
 #include "tools/hub/model_name.h"
+#include "tools/hub/named_rows.h"
 #include "tools/hub/sha256.h"
 
 namespace vitrine::hub {
 namespace {
-
-std::string text_field(const toml::table& row, std::string_view key) {
-  return row[key].value_or(std::string());
-}
-
-std::uint64_t count_field(const toml::table& row, std::string_view key) {
-  const std::int64_t value = row[key].value_or(std::int64_t{0});
-  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
-}
 
 std::vector<PackageFile> package_field(const toml::table& row) {
   std::vector<PackageFile> packages;
@@ -72,32 +60,10 @@ std::string_view fault_of(const CatalogEntry& entry) {
   return {};
 }
 
-base::Error config_error(std::string message) {
-  return {base::ErrorKind::kConfig, "catalog: " + std::move(message)};
-}
-
 }  // namespace
 
 base::Result<std::vector<CatalogEntry>> parse_catalog(std::string_view text) {
-  toml::table root;
-  try {
-    root = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    return config_error(fmt::format("line {}: {}", error.source().begin.line, error.description()));
-  }
-  std::vector<CatalogEntry> entries;
-  std::set<std::string> names;
-  const toml::array* rows = root["model"].as_array();
-  if (rows == nullptr) return config_error("no [[model]] in it");
-  for (const toml::node& node : *rows) {
-    const toml::table* row = node.as_table();
-    if (row == nullptr) return config_error("model: not a table");
-    CatalogEntry entry = entry_from(*row);
-    if (const auto fault = fault_of(entry); !fault.empty()) return config_error(entry.name + ": " + std::string(fault));
-    if (!names.insert(entry.name).second) return config_error(entry.name + ": listed twice");
-    entries.push_back(std::move(entry));
-  }
-  return entries;
+  return read_named_rows(text, "catalog", "model", entry_from, fault_of);
 }
 
 std::vector<CatalogEntry> builtin_catalog() {

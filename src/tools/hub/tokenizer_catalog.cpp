@@ -1,23 +1,15 @@
 #include "tools/hub/tokenizer_catalog.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <utility>
-
-#include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "base/check.h"
 #include "tools/hub/model_name.h"
+#include "tools/hub/named_rows.h"
 #include "tools/hub/sha256.h"
 
 namespace vitrine::hub {
 namespace {
-
-std::string tokenizer_text(const toml::table& row, std::string_view key) {
-  return row[key].value_or(std::string());
-}
 
 struct Source {
   std::string_view prefix;
@@ -44,9 +36,8 @@ std::vector<TokenizerFile> read_files(const toml::table& row) {
   for (const toml::node& node : *list) {
     const toml::table* item = node.as_table();
     if (item == nullptr) continue;
-    const std::int64_t bytes = (*item)["bytes"].value_or(std::int64_t{0});
-    files.push_back({tokenizer_text(*item, "member"), tokenizer_text(*item, "name"),
-                     bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0, tokenizer_text(*item, "sha256")});
+    files.push_back({text_field(*item, "member"), text_field(*item, "name"), count_field(*item, "bytes"),
+                     text_field(*item, "sha256")});
   }
   return files;
 }
@@ -69,18 +60,14 @@ std::string_view fault_in(const TokenizerEntry& entry) {
 
 TokenizerEntry tokenizer_from(const toml::table& row) {
   TokenizerEntry entry;
-  entry.name = tokenizer_text(row, "name");
-  entry.about = tokenizer_text(row, "about");
-  entry.licence = tokenizer_text(row, "licence");
-  entry.notice = tokenizer_text(row, "notice");
-  entry.model = tokenizer_text(row, "model");
+  entry.name = text_field(row, "name");
+  entry.about = text_field(row, "about");
+  entry.licence = text_field(row, "licence");
+  entry.notice = text_field(row, "notice");
+  entry.model = text_field(row, "model");
   entry.files = read_files(row);
-  if (!read_package(tokenizer_text(row, "package"), entry)) entry.package.clear();
+  if (!read_package(text_field(row, "package"), entry)) entry.package.clear();
   return entry;
-}
-
-base::Error tokenizers_error(std::string message) {
-  return {base::ErrorKind::kConfig, "tokenizers: " + std::move(message)};
 }
 
 }  // namespace
@@ -93,26 +80,7 @@ std::uint64_t TokenizerEntry::bytes() const {
 }
 
 base::Result<std::vector<TokenizerEntry>> parse_tokenizers(std::string_view text) {
-  toml::table root;
-  try {
-    root = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    return tokenizers_error(fmt::format("line {}: {}", error.source().begin.line, error.description()));
-  }
-  std::vector<TokenizerEntry> entries;
-  std::set<std::string> names;
-  const toml::array* rows = root["tokenizer"].as_array();
-  if (rows == nullptr) return tokenizers_error("no [[tokenizer]] in it");
-  for (const toml::node& node : *rows) {
-    const toml::table* row = node.as_table();
-    if (row == nullptr) return tokenizers_error("tokenizer: not a table");
-    TokenizerEntry entry = tokenizer_from(*row);
-    if (const auto fault = fault_in(entry); !fault.empty())
-      return tokenizers_error(fmt::format("{}: {}", entry.name, fault));
-    if (!names.insert(entry.name).second) return tokenizers_error(entry.name + ": listed twice");
-    entries.push_back(std::move(entry));
-  }
-  return entries;
+  return read_named_rows(text, "tokenizers", "tokenizer", tokenizer_from, fault_in);
 }
 
 const std::vector<TokenizerEntry>& builtin_tokenizers() {
