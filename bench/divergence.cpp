@@ -33,9 +33,9 @@ class Run {
                   .num_threads = tools::read_cpus().num_threads(),
                   .paths = paths}),
         model_(models::load_model(files, backend_).value_or_throw()),
-        pass_(*model_, {num_tokens, kChunk}, as_prompt ? num_tokens : 0, kv_type) {}
+        pass_(*model_, {num_tokens, kChunk, kChunk}, as_prompt ? num_tokens : 0, kv_type) {}
 
-  void forward(std::span<const TokenId> ids) { pass_.append(ids, nullptr); }
+  void forward(std::span<const TokenId> ids) { pass_.append(ids, ids.size(), nullptr); }
   std::span<const float> logits(std::size_t row_idx) { return pass_.logits(row_idx); }
 
  private:

@@ -1,10 +1,13 @@
 #include "vitrine/runtime.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "models/registry.h"
 #include "tools/hub/environment.h"
@@ -12,6 +15,7 @@
 #include "tools/machine.h"
 #include "vitrine/backend_choice.h"
 #include "vitrine/memory_plan.h"
+#include "vitrine/roof.h"
 
 namespace vitrine::cli {
 namespace {
@@ -120,6 +124,24 @@ const tokenizer::Tokenizer& Runtime::tokenizer() const {
                           bundle_.path.string() + ": the model brings no tokenizer; give token ids with --ids");
   }
   return *bundle_.tokenizer;
+}
+
+std::vector<std::string> Runtime::kernels() const {
+  std::map<std::string_view, std::size_t> bytes;
+  for (const auto& tensor : bundle_.weights().tensors())
+    bytes[tensor::dtype_info(tensor.view.type).name] += tensor.view.size_bytes();
+  std::vector<std::string> types;
+  for (const auto& [name, size] : bytes)
+    types.push_back(fmt::format("{} {:.1f} MB", name, static_cast<double>(size) / 1e6));
+  return {fmt::format("{} on {} threads", backends::cpu::isa_name(backend_->isa()), backend_->num_threads()),
+          "paths " + backend_->paths().name(), fmt::format("weights in the file: {}", fmt::join(types, ", "))};
+}
+
+explain::Roof Runtime::measure_roof() const {
+  const BackendChoice choice{
+      .isa = backend_->isa(), .paths = backend_->paths(), .num_threads = backend_->num_threads()};
+  const plan::Network network = plan::network_of(bundle_.files, *choice.memory());
+  return cli::measure_roof(choice, usual_type(network), model_->weight_bytes());
 }
 
 std::vector<TokenId> Runtime::end_tokens() const {

@@ -8,6 +8,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "base/memory_ledger.h"
 #include "engine/engine.h"
+#include "explain/report.h"
 #include "models/model.h"
 #include "tools/open_model.h"
 #include "trace/timeline.h"
@@ -32,6 +33,10 @@ class Runtime {
   const backends::cpu::CpuBackend& backend() const { return *backend_; }
   engine::Engine& engine() { return *engine_; }
   const base::MemoryLedger& ledger() const { return ledger_; }
+  // How it computes, a line each for people: instruction set, numeric paths, types of the weights.
+  std::vector<std::string> kernels() const;
+  // Measures what this machine can do at most for this model; the engine should rest meanwhile.
+  explain::Roof measure_roof() const;
   // Tokens after which an answer ends.
   std::vector<TokenId> end_tokens() const;
   // What a person should know about how it was loaded, a sentence each: notes of the files, a context cut to memory.

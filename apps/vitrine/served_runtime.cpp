@@ -33,6 +33,10 @@ ServedRuntime::ServedRuntime(const PlannedModel& plan, tools::ModelBundle bundle
   served_.chat_template = chat_template_ ? &*chat_template_ : nullptr;
   served_.special_tokens = runtime_.bundle().special_tokens;
   served_.engine = &engine_;
+  served_.model = &runtime_.model();
+  served_.ledger = &runtime_.ledger();
+  served_.kernels = runtime_.kernels();
+  served_.measure_roof = [this] { return runtime_.measure_roof(); };
   served_.end_tokens = runtime_.end_tokens();
 }
 

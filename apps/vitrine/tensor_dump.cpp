@@ -65,10 +65,12 @@ void dump_tensors(const models::Model& model, const std::vector<TokenId>& prompt
   fs::create_directories(folder, error);
   if (error) throw base::Exception(ErrorKind::kIo, "--dump " + folder.string() + ": " + error.message());
   RowCollector collector;
-  models::SequencePass pass(model, {prompt.size(), chunk}, prompt.size(), settings.kv_type);
+  models::SequencePass pass(model, {prompt.size(), chunk, chunk}, prompt.size(), settings.kv_type);
   const std::span<const TokenId> ids = prompt;
-  for (std::size_t first = 0; first < ids.size(); first += chunk)
-    pass.append(ids.subspan(first, std::min(chunk, ids.size() - first)), &collector);
+  for (std::size_t first = 0; first < ids.size(); first += chunk) {
+    const auto part = ids.subspan(first, std::min(chunk, ids.size() - first));
+    pass.append(part, part.size(), &collector);
+  }
   write_ids(folder, prompt);
   for (const auto& [name, rows] : collector.rows()) {
     const tensor::TensorView view{tensor::DType::kF32,

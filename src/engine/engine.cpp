@@ -138,12 +138,13 @@ void Engine::note_pause(RequestId id, bool is_paused) {
 
 bool Engine::has_work() const {
   const std::scoped_lock lock(inbox_mutex_);
-  return num_unfinished_ > 0;
+  return num_unfinished_ > 0 || !errands_.empty();
 }
 
 bool Engine::wait_for_work(std::stop_token stop) {
   std::unique_lock lock(inbox_mutex_);
-  return inbox_filled_.wait(lock, std::move(stop), [this] { return num_unfinished_ > num_paused_ || has_news(); });
+  return inbox_filled_.wait(lock, std::move(stop),
+                            [this] { return num_unfinished_ > num_paused_ || has_news() || !errands_.empty(); });
 }
 
 bool Engine::has_news() const {
@@ -156,8 +157,36 @@ bool Engine::is_stalled() const {
   return is_waited_for && std::chrono::steady_clock::now() - progress_at_ >= config_.stall_limit;
 }
 
+void Engine::run_between_steps(Errand errand) {
+  const std::scoped_lock lock(inbox_mutex_);
+  errands_.push_back(std::move(errand));
+  inbox_filled_.notify_one();
+}
+
 void Engine::step() {
   drain();
+  if (scheduler_.num_running() + scheduler_.num_waiting() > 0) {
+    compute();
+  } else {
+    note_progress();
+  }
+  run_errand();
+}
+
+void Engine::run_errand() {
+  Errand errand;
+  {
+    const std::scoped_lock lock(inbox_mutex_);
+    if (errands_.empty()) return;
+    errand = std::move(errands_.front());
+    errands_.pop_front();
+  }
+  if (!errand()) return;
+  const std::scoped_lock lock(inbox_mutex_);
+  errands_.push_front(std::move(errand));
+}
+
+void Engine::compute() {
   const std::size_t num_answering = scheduler_.num_answering();
   const SchedulerOutput& work = num_answering > 0
                                     ? scheduler_.schedule(chunk_budget_.tokens(num_answering, scheduler_.num_prompts()))

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -105,6 +107,11 @@ class Engine {
   void pause(RequestId id) { note_pause(id, true); }
   void resume(RequestId id) { note_pause(id, false); }
 
+  // Something else that wants the model's backend: called on the engine thread after each step, until it returns false.
+  // A call should be short, the requests wait for it. It must not throw. Dropped when the engine dies. Any thread.
+  using Errand = std::function<bool()>;
+  void run_between_steps(Errand errand);
+
   void step();
   bool has_work() const;
   // Blocks until there is work that is not paused, or `stop` is requested; true when there is such work.
@@ -129,6 +136,8 @@ class Engine {
   std::vector<kvcache::PrefixDigest> prefix_digests(const Request& request) const;
   void note_pause(RequestId id, bool is_paused);
   bool has_news() const;
+  void compute();
+  void run_errand();
   void drain();
   void note_progress();
   void publish(const SchedulerOutput& work, std::span<const SampleResult> results);
@@ -155,6 +164,7 @@ class Engine {
   std::vector<std::unique_ptr<Sequence>> submitted_;
   std::vector<RequestId> aborted_;
   std::vector<std::pair<RequestId, bool>> pauses_;  // the newest last
+  std::deque<Errand> errands_;                      // the first is at work
   std::uint64_t next_id_ = 0;
   std::size_t num_unfinished_ = 0;
   std::size_t num_paused_ = 0;  // of those

@@ -1,9 +1,12 @@
 #include "kvcache/kv_cache.h"
 
+#include <cstdint>
+#include <cstring>
 #include <new>
 #include <string>
 
 #include "base/checked.h"
+#include "base/float16.h"
 
 namespace vitrine::kvcache {
 namespace {
@@ -69,6 +72,40 @@ KvCache::HeadBlock KvCache::head_block(std::size_t layer_idx, BlockId block, std
   std::byte* values = keys + part_bytes_;
   std::byte* key_scales = values + part_bytes_;
   return {keys, values, key_scales, key_scales + scale_bytes_};
+}
+
+namespace {
+
+template <typename Element>
+Element element_at(const std::byte* data, std::size_t index) {
+  Element element;
+  std::memcpy(&element, data + index * sizeof(Element), sizeof(Element));
+  return element;
+}
+
+}  // namespace
+
+void KvCache::read_key(std::size_t layer_idx, BlockId block, std::size_t kv_head_idx, std::size_t slot,
+                       std::span<float> key) const {
+  const HeadBlock head = head_block(layer_idx, block, kv_head_idx);
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const std::size_t index = i * kBlockTokens + slot;
+    switch (shape_.type) {
+      case tensor::DType::kF32:
+        key[i] = element_at<float>(head.keys, index);
+        break;
+      case tensor::DType::kF16:
+        key[i] = base::to_float(element_at<base::Float16>(head.keys, index));
+        break;
+      case tensor::DType::kBF16:
+        key[i] = base::to_float(element_at<base::BFloat16>(head.keys, index));
+        break;
+      default: {  // kQ8_0
+        const auto scale = element_at<base::Float16>(head.key_scales, i / kScaleGroup * kBlockTokens + slot);
+        key[i] = base::to_float(scale) * static_cast<float>(element_at<std::int8_t>(head.keys, index));
+      }
+    }
+  }
 }
 
 }  // namespace vitrine::kvcache

@@ -47,6 +47,10 @@ class KvCache {
     std::byte* value_scales;
   };
   HeadBlock head_block(std::size_t layer_idx, BlockId block, std::size_t kv_head_idx) const;
+  // The key of one position, the `slot`th of its block, as float32: key [head_dim]. For looking; kernels read whole
+  // blocks.
+  void read_key(std::size_t layer_idx, BlockId block, std::size_t kv_head_idx, std::size_t slot,
+                std::span<float> key) const;
 
  private:
   KvCache() = default;

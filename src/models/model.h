@@ -9,6 +9,7 @@
 #include "kvcache/kv_cache.h"
 #include "models/forward_batch.h"
 #include "models/model_config.h"
+#include "ops/observed_backend.h"
 
 namespace vitrine::models {
 
@@ -18,6 +19,8 @@ class ForwardObserver {
  public:
   virtual ~ForwardObserver() = default;
   virtual void on_values(std::string_view name, std::span<const float> values, std::size_t width) = 0;
+  // Who is to be told of every operation as well; null: nobody.
+  virtual ops::OpObserver* op_observer() { return nullptr; }
 };
 
 // Buffers of a forward pass, sized once for the largest step. Made by Model::make_workspace, owned by the runner, used
@@ -52,6 +55,9 @@ class Model {
   // owned.
   virtual void forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
                        ForwardObserver* observer) const = 0;
+  // What rows of the residual stream say, `hidden` [num_rows, hidden_size]: final norm and head, into the workspace's
+  // logits. Of the rows after the last layer these are the bits of forward(); of those before it, the logit lens.
+  virtual void score(std::span<const float> hidden, Workspace& workspace) const = 0;
 };
 
 }  // namespace vitrine::models

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "base/token_id.h"
 #include "sampling/candidate_set.h"
+#include "sampling/explanation.h"
 #include "sampling/logits_processor.h"
 #include "sampling/sampling_params.h"
 
@@ -25,6 +26,9 @@ struct Sampled {
   std::vector<TokenLogprob> top_logprobs;  // [top_logprobs], most probable first
 };
 
+// A seed from the operating system.
+std::uint64_t random_seed();
+
 // Chooses the tokens of one request. The parameters must have passed validate(). Holds no state that a step changes:
 // the token depends on logits, history, seed and step alone, so a request gives the same text whatever runs beside it
 // and after any interruption. Safe to call from several threads.
@@ -42,11 +46,20 @@ class Sampler {
   base::Result<std::vector<Candidate>> candidates(std::span<float> logits, std::span<const TokenId> history,
                                                   std::uint64_t step, std::size_t max_count) const;
 
+  // Why sample() chooses what it chooses, with the `max_candidates` most probable tokens of the model. Leaves the
+  // logits as they are.
+  base::Result<Explanation> explain(std::span<const float> logits, std::span<const TokenId> history, std::uint64_t step,
+                                    std::size_t max_candidates) const;
+
   const SamplingParams& params() const { return params_; }
   // The request's seed, or the one taken from the operating system in its place.
   std::uint64_t seed() const { return seed_; }
 
  private:
+  // `after_link(processor, set)` follows each link that ran.
+  template <typename AfterLink>
+  base::Result<CandidateSet> run_chain(std::span<float> logits, std::span<const TokenId> history, double xtc_uniform,
+                                       AfterLink after_link) const;
   base::Result<CandidateSet> run_chain(std::span<float> logits, std::span<const TokenId> history,
                                        double xtc_uniform) const;
 

@@ -20,6 +20,7 @@ class Accounting {
 
   store::KeyStore& keys() { return keys_; }  // any thread; waits for the disk
   Quotas& quotas() { return quotas_; }
+  const cost::PriceTable& prices() const { return prices_; }
   const std::filesystem::path& folder() const { return keys_.files().folder; }
   // Writes the row, its cost put in. `done` as UsageLedger::append has it. Any thread.
   void note(store::UsageRow row, std::function<void(bool is_kept)> done);

@@ -109,6 +109,10 @@ void Generation::add(engine::Request request, bool is_same_prompt) {
 
 // The engine traces the first choice alone.
 base::Result<engine::RequestId> Generation::submit_first(engine::Request request) {
+  // A seed that nobody gave is drawn here, so that the answer can be told how it came about.
+  if (!request.sampling.seed) request.sampling.seed = sampling::random_seed();
+  if (request.pooling == engine::Pooling::kNone)
+    trace_.recording() = {.prompt = request.prompt, .answer = {}, .sampling = request.sampling};
   const auto& side = trace_.engine_side();
   const auto take = [inbox = inbox_, side](const TokenEvent& event) {
     if (event.finish_reason) side->has_ended = true;
@@ -139,7 +143,10 @@ std::vector<ChoiceDelta> Generation::take() {
   for (const Inbox::Item& item : items) {
     if (choices_[item.choice].has_ended) continue;  // by a stop string; what the engine still made is not asked for
     report_.total_s = std::chrono::duration<double>(item.came - began_).count();
-    if (item.choice == 0 && item.event.token) report_.token_times_s.push_back(report_.total_s);
+    if (item.choice == 0 && item.event.token) {
+      report_.token_times_s.push_back(report_.total_s);
+      trace_.recording().answer.push_back(*item.event.token);
+    }
     take_event(item.choice, item.event, news);
   }
   return news;

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/request.h"
+#include "explain/replay.h"
 #include "server/usage.h"
 #include "trace/timeline.h"
 
@@ -29,12 +31,17 @@ class RequestTrace {
   trace::Timeline& timeline() { return timeline_; }
   const std::shared_ptr<EngineSide>& engine_side() { return engine_side_; }
 
+  // The first choice, as far as it has come; from this it can be computed again.
+  explain::Recording& recording() { return recording_; }
+  const explain::Recording& recording() const { return recording_; }
+
   // Both parts on one clock; that of the engine once it has ended.
   trace::Timeline whole() const;
 
  private:
   trace::Timeline timeline_{kMaxSpans};
   std::shared_ptr<EngineSide> engine_side_ = std::make_shared<EngineSide>();
+  explain::Recording recording_;
 };
 
 // The traces of the last requests, for whoever asks for them afterwards. Used on the thread of the sockets.
@@ -48,6 +55,8 @@ class TraceStore {
     std::string model;
     Usage usage = {};
     std::vector<engine::FinishReason> finish_reasons = {};
+    std::vector<double> token_times_s = {};  // of the first choice, from the moment at which it was submitted
+    std::optional<kvcache::PrefixExplanation> prefix = {};
     std::unique_ptr<RequestTrace> trace;
   };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "chat/chat_template.h"
 #include "engine/engine_thread.h"
+#include "explain/report.h"
 #include "tokenizer/tokenizer.h"
 
 namespace vitrine::server {
@@ -19,6 +21,10 @@ struct ServedModel {
   const chat::ChatTemplate* chat_template = nullptr;  // null: no chat completions
   nlohmann::ordered_json special_tokens;              // as the template sees them
   engine::EngineThread* engine = nullptr;
+  const models::Model* model = nullptr;              // by which the engine computes
+  const base::MemoryLedger* ledger = nullptr;        // what it holds; may be null
+  std::vector<std::string> kernels = {};             // how it is computed, in words
+  std::function<explain::Roof()> measure_roof = {};  // wants the engine's cores; may be empty
   std::vector<TokenId> end_tokens;
 };
 

@@ -23,7 +23,8 @@ struct ServerOptions {
   ModelPool::Options models = {};
   store::KeyStore* keys = nullptr;  // outlives the server; null: nobody has a key, and no usage is noted
   cost::PriceTable prices = {};     // what answers cost, for the usage ledger
-  LogOptions log = {};              // by default there is none
+  std::size_t xray_bytes = std::size_t{256} << 20U;  // that requests computed again for an X-ray may hold
+  LogOptions log = {};                               // by default there is none
   HttpLimits limits = {};
   std::chrono::seconds grace{30};  // what answers on their way may still take after a signal to stop
 };

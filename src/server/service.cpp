@@ -12,7 +12,10 @@
 namespace vitrine::server {
 
 Service::Service(std::vector<ModelOffer> models, Options options, std::unique_ptr<Accounting> accounting)
-    : options_(std::move(options)), models_(std::move(models), options_.models), accounting_(std::move(accounting)) {}
+    : options_(std::move(options)),
+      models_(std::move(models), options_.models),
+      replays_(options_.xray_bytes),
+      accounting_(std::move(accounting)) {}
 
 void Service::join_workers() {
   workers_.stop();

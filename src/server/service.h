@@ -13,6 +13,7 @@
 #include "server/live_requests.h"
 #include "server/metrics.h"
 #include "server/model_pool.h"
+#include "server/replay_store.h"
 #include "server/request_trace.h"
 
 namespace vitrine::server {
@@ -25,6 +26,7 @@ class Service {
     std::vector<std::string> allowed_hosts;  // further names in the Host header, beside those of the loopback
     bool is_exposed = false;                 // to other machines, which may call it by its address
     ModelPool::Options models = {};
+    std::size_t xray_bytes = 0;  // that requests computed again for an X-ray may hold
   };
   // `accounting` is null where the server has no place for state: then there are no keys, and nothing is noted.
   Service(std::vector<ModelOffer> models, Options options, std::unique_ptr<Accounting> accounting);
@@ -41,6 +43,7 @@ class Service {
   LiveRequests& live() { return live_; }
   TraceStore& traces() { return traces_; }
   const TraceStore& traces() const { return traces_; }
+  ReplayStore& replays() { return replays_; }
 
   // Throws ApiException: 404 with the names there are, 403 where the key of the exchange is not for that model. An
   // empty name means the one model, where there is but one.
@@ -60,6 +63,7 @@ class Service {
   Metrics metrics_;
   LiveRequests live_;
   TraceStore traces_;
+  ReplayStore replays_;
   std::unique_ptr<Accounting> accounting_;
   asio::thread_pool workers_{1};
 };

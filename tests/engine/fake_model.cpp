@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/check.h"
 #include "sampling/sampler.h"
 
 namespace vitrine::engine {
@@ -107,6 +108,10 @@ kvcache::KvCacheShape FakeModel::kv_shape(tensor::DType type) const {
 
 std::unique_ptr<models::Workspace> FakeModel::make_workspace(std::size_t, std::size_t max_logit_rows) const {
   return std::make_unique<FakeWorkspace>(max_logit_rows);
+}
+
+void FakeModel::score(std::span<const float>, models::Workspace&) const {
+  VT_CHECK(false, "hidden states that say something");
 }
 
 void FakeModel::forward(const models::ForwardBatch& batch, kvcache::KvCache& cache, models::Workspace& workspace,

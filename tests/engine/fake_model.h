@@ -30,6 +30,8 @@ class FakeModel : public models::Model {
   std::unique_ptr<models::Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const override;
   void forward(const models::ForwardBatch& batch, kvcache::KvCache& cache, models::Workspace& workspace,
                models::ForwardObserver* observer) const override;
+  // Its hidden states say nothing: fails the program.
+  void score(std::span<const float> hidden, models::Workspace& workspace) const override;
 
   std::size_t num_rows_computed() const { return num_rows_computed_; }
   std::size_t max_rows_of_a_step() const { return max_rows_of_a_step_; }

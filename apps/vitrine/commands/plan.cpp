@@ -6,16 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "base/thread_pool.h"
 #include "kvcache/block_id.h"
 #include "plan/speed.h"
-#include "tools/bench/bandwidth.h"
 #include "tools/bench/multiply.h"
 #include "tools/hub/files.h"
 #include "vitrine/backend_choice.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/machine_report.h"
 #include "vitrine/plan_report.h"
+#include "vitrine/roof.h"
 
 namespace vitrine::cli {
 namespace {
@@ -25,23 +24,11 @@ using base::ErrorKind;
 constexpr std::size_t kUsualContext = 4096;
 constexpr std::size_t kShortestPlotted = 512;
 constexpr std::size_t kMostPlots = 6;
-// Read for the forecast: enough to be past the caches, little enough to take a moment.
-constexpr std::size_t kMostBytesRead = std::size_t{512} << 20U;
-constexpr std::size_t kBandwidthReads = 3;
-constexpr std::size_t kPromptRows = 256;
 
 tensor::DType parse_kv_type_name(const std::string& name) {
   const tensor::DTypeInfo* info = tensor::find_dtype(name);
   if (info != nullptr) return info->type;
   throw base::Exception(ErrorKind::kUsage, "--kv-type " + name + ": use f16, bf16, f32, q8_0 or q4_0");
-}
-
-// The type that most weights have.
-tensor::DType usual_type(const plan::Network& network) {
-  std::map<tensor::DType, std::size_t> counts;
-  for (const ops::MatrixSize& matrix : network.matrices)
-    counts[matrix.type] += matrix.num_elements();
-  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
 }
 
 class PlanCommand final : public Command {
@@ -150,25 +137,21 @@ class PlanCommand final : public Command {
     const plan::StepReads reads = plan::step_reads(network, memory);
     const double bytes = plan::bytes_of_step(reads, network.config.experts, 0.0, 1);
     plan::MachineRates rates;
-    {
-      base::ThreadPool pool(choice.num_threads);
-      const auto size = static_cast<std::size_t>(std::min(bytes, static_cast<double>(kMostBytesRead)));
-      rates.read_bytes_per_s = tools::median(tools::read_bandwidth(pool, size, kBandwidthReads));
-    }
+    rates.read_bytes_per_s = measure_read_rate(choice.num_threads, bytes);
     const tensor::DType type = usual_type(network);
-    rates.prompt_flops_per_s = tools::multiply_rate(backend, type, kPromptRows, ops::Role::kPrompt);
+    rates.prompt_flops_per_s = tools::multiply_rate(backend, type, kRoofPromptRows, ops::Role::kPrompt);
     std::map<std::size_t, double> generated;  // by batch
     for (const std::size_t batch : batches_) {
-      const std::size_t num_rows = std::min(batch, kPromptRows);
+      const std::size_t num_rows = std::min(batch, kRoofPromptRows);
       if (!generated.contains(num_rows))
         generated[num_rows] = tools::multiply_rate(backend, type, num_rows, ops::Role::kGenerated);
     }
     for (PlanRow& row : report.rows) {
-      rates.generated_flops_per_s = generated.at(std::min(row.batch, kPromptRows));
+      rates.generated_flops_per_s = generated.at(std::min(row.batch, kRoofPromptRows));
       const double kv_bytes = static_cast<double>(row.memory.kv) / static_cast<double>(row.batch);
       row.speed = plan::forecast_speed(network, memory, rates, kv_bytes, row.context_length, row.batch);
     }
-    rates.generated_flops_per_s = generated.at(std::min(batches_.front(), kPromptRows));
+    rates.generated_flops_per_s = generated.at(std::min(batches_.front(), kRoofPromptRows));
     report.rates = rates;
   }
 

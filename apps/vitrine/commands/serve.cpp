@@ -149,6 +149,10 @@ class ServeCommand final : public Command {
              "Memory for all models together, such as 16GiB (default: what is free); where it does not hold them all, "
              "the one that was used longest ago makes room")
         .group("Running");
+    parser
+        .add("--xray-memory", xray_memory_,
+             "Memory for requests that are computed again to look into them (default 256MiB; 0: none is)")
+        .group("Running");
     parser.add("--pin", pinned_, "A model that is loaded at the start and stays; may be repeated").group("Running");
     parser
         .add("--keep-alive", keep_alive_s_,
@@ -260,6 +264,7 @@ class ServeCommand final : public Command {
 
   std::size_t set_memory() {
     const std::size_t available = tools::read_machine().available_memory_bytes;
+    if (!xray_memory_.empty()) options_.xray_bytes = parse_bytes(xray_memory_, "--xray-memory").value_or_throw();
     options_.models.memory_bytes = memory_.empty() ? available : parse_bytes(memory_, "--memory").value_or_throw();
     if (keep_alive_s_) options_.models.keep_alive = std::chrono::seconds(*keep_alive_s_);
     return std::min(options_.models.memory_bytes, available);
@@ -367,6 +372,7 @@ class ServeCommand final : public Command {
   std::string chat_template_;
   std::string prices_;
   std::string memory_;
+  std::string xray_memory_;
   std::string log_path_;
   std::optional<server::LogFormat> log_format_;
   std::vector<std::string> aliases_;

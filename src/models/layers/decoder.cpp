@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "base/check.h"
 
@@ -83,11 +84,11 @@ void Decoder::prepare(const ForwardBatch& batch, DecoderWorkspace& workspace) co
   local_rope_.angles(workspace.positions, workspace.local_rope);
 }
 
-void Decoder::embed(std::span<const TokenId> ids, ops::Rows hidden) const {
+void Decoder::embed(ops::Backend& backend, std::span<const TokenId> ids, ops::Rows hidden) const {
   if (is_head_looked_up_) {
-    backend_.embed(*head_, ids, config_.embedding_scale, hidden);
+    backend.embed(*head_, ids, config_.embedding_scale, hidden);
   } else {
-    backend_.embed(embedding_, ids, config_.embedding_scale, hidden);
+    backend.embed(embedding_, ids, config_.embedding_scale, hidden);
   }
 }
 
@@ -95,39 +96,61 @@ void Decoder::forward(const ForwardBatch& batch, kvcache::KvCache& cache, Worksp
                       ForwardObserver* observer) const {
   auto& buffers = static_cast<DecoderWorkspace&>(workspace);
   prepare(batch, buffers);
-  const Step step{config_, backend_, batch, cache, buffers};
-  const ops::Rows hidden = buffers.hidden.rows(batch.num_rows());
-  embed(batch.token_ids, hidden);
+  ops::OpObserver* op_observer = observer != nullptr ? observer->op_observer() : nullptr;
+  if (op_observer == nullptr) {
+    run_layers({config_, backend_, batch, cache, buffers}, observer);
+  } else {
+    ops::ObservedBackend observed(backend_, *op_observer);
+    run_layers({config_, observed, batch, cache, buffers}, observer);
+  }
+}
+
+void Decoder::run_layers(const Step& step, ForwardObserver* observer) const {
+  const ops::Rows hidden = step.workspace.hidden.rows(step.num_rows());
+  embed(step.backend, step.batch.token_ids, hidden);
   observe(observer, "embedding", hidden);
   observe(observer, hidden_name(0), hidden);
   for (std::size_t layer_idx = 0; layer_idx < layers_.size(); ++layer_idx) {
     layers_[layer_idx]->forward(step, hidden);
     observe(observer, hidden_name(layer_idx + 1), hidden);
   }
-  if (observer != nullptr || batch.wants_final_hidden) {
-    const ops::Rows normed = buffers.normed.rows(batch.num_rows());
-    backend_.rms_norm(hidden, final_norm_, config_.rms_norm_eps, normed);
+  if (observer != nullptr || step.batch.wants_final_hidden) {
+    const ops::Rows normed = step.workspace.normed.rows(step.num_rows());
+    step.backend.rms_norm(hidden, final_norm_, config_.rms_norm_eps, normed);
     observe(observer, "final_norm", normed);
   }
-  score(batch, buffers, observer);
+  score_wanted(step, observer);
 }
 
 // Only the wanted rows are normed and scored: the head is the largest matrix of a small model.
-void Decoder::score(const ForwardBatch& batch, DecoderWorkspace& workspace, ForwardObserver* observer) const {
-  const std::size_t num_logit_rows = batch.logit_rows.size();
-  if (num_logit_rows == 0) return;
-  const ops::Rows selected = workspace.logit_rows.rows(num_logit_rows);
-  const ops::Rows hidden = workspace.hidden.rows(batch.num_rows());
-  std::vector<ops::Role> roles(num_logit_rows);
-  for (std::size_t i = 0; i < num_logit_rows; ++i) {
-    std::copy_n(hidden.row(batch.logit_rows[i]), selected.width, selected.row(i));
-    roles[i] = workspace.roles[batch.logit_rows[i]];
-  }
-  backend_.rms_norm(selected, final_norm_, config_.rms_norm_eps, selected);
-  const ops::Rows logits = workspace.all_logits.rows(num_logit_rows);
-  backend_.matmul(selected, roles, std::array{ops::MatmulOutput{head_.get(), logits}});
+void Decoder::score_wanted(const Step& step, ForwardObserver* observer) const {
+  const std::vector<std::size_t>& wanted = step.batch.logit_rows;
+  if (wanted.empty()) return;
+  const ops::Rows selected = step.workspace.logit_rows.rows(wanted.size());
+  const ops::Rows hidden = step.workspace.hidden.rows(step.num_rows());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    std::copy_n(hidden.row(wanted[i]), selected.width, selected.row(i));
+  observe(observer, "logits", score_selected(step.backend, wanted.size(), step.workspace));
+}
+
+void Decoder::score(std::span<const float> hidden, Workspace& workspace) const {
+  auto& buffers = static_cast<DecoderWorkspace&>(workspace);
+  const std::size_t num_rows = hidden.size() / config_.hidden_size;
+  VT_CHECK(hidden.size() == num_rows * config_.hidden_size, "whole rows of hidden states");
+  std::ranges::copy(hidden, buffers.logit_rows.rows(num_rows).data);
+  score_selected(backend_, num_rows, buffers);
+}
+
+// The logits of what lies in workspace.logit_rows.
+ops::Rows Decoder::score_selected(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const {
+  const ops::Rows selected = workspace.logit_rows.rows(num_rows);
+  backend.rms_norm(selected, final_norm_, config_.rms_norm_eps, selected);
+  const ops::Rows logits = workspace.all_logits.rows(num_rows);
+  // The head has one numeric path for both roles.
+  const std::vector<ops::Role> roles(num_rows, ops::Role::kGenerated);
+  backend.matmul(selected, roles, std::array{ops::MatmulOutput{head_.get(), logits}});
   softcap(logits, config_.final_logit_softcap);
-  observe(observer, "logits", logits);
+  return logits;
 }
 
 }  // namespace vitrine::models

@@ -38,11 +38,14 @@ class Decoder : public Model {
   std::unique_ptr<Workspace> make_workspace(std::size_t max_rows, std::size_t max_logit_rows) const override;
   void forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
                ForwardObserver* observer) const override;
+  void score(std::span<const float> hidden, Workspace& workspace) const override;
 
  private:
-  void embed(std::span<const TokenId> ids, ops::Rows hidden) const;
+  void embed(ops::Backend& backend, std::span<const TokenId> ids, ops::Rows hidden) const;
   void prepare(const ForwardBatch& batch, DecoderWorkspace& workspace) const;
-  void score(const ForwardBatch& batch, DecoderWorkspace& workspace, ForwardObserver* observer) const;
+  void run_layers(const Step& step, ForwardObserver* observer) const;
+  void score_wanted(const Step& step, ForwardObserver* observer) const;
+  ops::Rows score_selected(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const;
 
   ModelConfig config_;
   ops::Backend& backend_;

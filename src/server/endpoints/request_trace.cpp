@@ -2,6 +2,7 @@
 
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
+#include "server/endpoints/find_trace.h"
 #include "server/openai/answer_json.h"
 #include "trace/export.h"
 
@@ -9,16 +10,6 @@ namespace vitrine::server {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// The same words whether it is another's, too old, or never was.
-const TraceStore::Entry& find_trace(const Exchange& exchange, const Service& service) {
-  const TraceStore::Entry* entry = service.traces().find(exchange.path_value(0));
-  const bool is_admin = exchange.grant() && exchange.grant()->role == store::KeyRole::kAdmin;
-  if (entry != nullptr && (is_admin || entry->tenant == exchange.tenant())) return *entry;
-  throw ApiException({.status = 404,
-                      .message = "request: no trace of it; the last ones that have ended are kept, by x-request-id",
-                      .code = "request_not_found"});
-}
 
 Json trace_json(const TraceStore::Entry& entry) {
   Json json;
@@ -35,6 +26,15 @@ Json trace_json(const TraceStore::Entry& entry) {
 }
 
 }  // namespace
+
+const TraceStore::Entry& find_trace(const Exchange& exchange, const Service& service) {
+  const TraceStore::Entry* entry = service.traces().find(exchange.path_value(0));
+  const bool is_admin = exchange.grant() && exchange.grant()->role == store::KeyRole::kAdmin;
+  if (entry != nullptr && (is_admin || entry->tenant == exchange.tenant())) return *entry;
+  throw ApiException({.status = 404,
+                      .message = "request: no trace of it; the last ones that have ended are kept, by x-request-id",
+                      .code = "request_not_found"});
+}
 
 Awaitable<void> answer_request_trace(Exchange& exchange, Service& service) {
   const TraceStore::Entry& entry = find_trace(exchange, service);

@@ -259,6 +259,8 @@ void keep_trace(Exchange& exchange, Service& service, const Generation& generati
                         .model = generation.model().name,
                         .usage = report.usage,
                         .finish_reasons = report.finish_reasons,
+                        .token_times_s = report.token_times_s,
+                        .prefix = report.prefix,
                         .trace = exchange.take_trace()});
 }
 
