@@ -23,7 +23,10 @@ class AnswerWriter {
       : text_(runtime.bundle().tokenizer.get(), std::move(stops)), timeline_(timeline), hooks_(hooks) {}
 
   void on_event(const engine::TokenEvent& event, Answer& answer) {
-    if (event.token) token_times_s_.push_back(seconds(timeline_.now_ns()));
+    if (event.token && !stopped()) {
+      token_times_s_.push_back(seconds(timeline_.now_ns()));
+      answer.sampled_ids.push_back(*event.token);
+    }
     const std::string text = take(event, answer);
     if (text.empty()) return;
     answer.text += text;
@@ -92,7 +95,7 @@ AnswerTimings read_timings(const trace::Timeline& timeline, std::span<const doub
   t.total_s = seconds(timeline.wall_ns());
   t.unaccounted_s = t.total_s - (t.load_s + t.queue_s + t.template_s + t.tokenize_s + t.prefill_s + t.decode_s +
                                  t.sample_s + t.detokenize_s);
-  t.latency = trace::summarise_latency(request_start_s(timeline), token_times_s);
+  t.latency = trace::summarise_latency(0.0, token_times_s);
   return t;
 }
 
@@ -153,7 +156,10 @@ Answer answer_prompt(Runtime& runtime, std::vector<TokenId> prompt, const Answer
   timeline.finish();
   if (writer.stopped()) answer.finish_reason = "stop";
   answer.length_note = length_note(answer, options, engine.max_total_tokens());
-  answer.timings = read_timings(timeline, writer.token_times_s());
+  const double start_s = request_start_s(timeline);
+  for (const double time_s : writer.token_times_s())
+    answer.token_times_s.push_back(time_s - start_s);
+  answer.timings = read_timings(timeline, answer.token_times_s);
   return answer;
 }
 

@@ -57,7 +57,9 @@ struct AnswerLogprobs {
 
 struct Answer {
   std::string text;
-  std::vector<TokenId> token_ids;  // without the token that ended the answer
+  std::vector<TokenId> token_ids;     // without the token that ended the answer
+  std::vector<TokenId> sampled_ids;   // with it
+  std::vector<double> token_times_s;  // when each of those came, from the moment at which the model was loaded
   std::vector<AnswerLogprobs> logprobs;
   std::string finish_reason;
   std::string error;

@@ -71,6 +71,7 @@ void add_prompt_flags(const Parser& parser, PromptFlags& flags) {
 
 GivenPrompt take_prompt(const PromptFlags& flags, const Models& models) {
   ModelAndPrompt given = sort_positionals(flags.words, {flags.model, flags.prompt}, models.names()).value_or_throw();
+  if (!given.model && !flags.default_model.empty()) given.model = flags.default_model;
   if (!given.model) refuse("model: none given; name one, such as smollm2-135m-instruct");
   if (!flags.chat && !flags.system.empty()) refuse("--system: it is part of a conversation; add --chat");
   if (!flags.chat && !flags.chat_template.empty()) refuse("--chat-template: it is for conversations; add --chat");

@@ -23,6 +23,7 @@ struct PromptFlags {
   std::string examples;       // a file
   std::string chat_template;  // a file
   bool no_parse_special = false;
+  std::string default_model;  // where none is given; empty: one must be
 };
 void add_prompt_flags(const Parser& parser, PromptFlags& flags);
 

@@ -21,6 +21,20 @@ constexpr std::array<std::uint8_t, 256> kValues = make_values();
 
 }  // namespace
 
+std::string encode_base64(std::string_view bytes) {
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = bytes.size() - at < 3 ? bytes.size() - at : 3;
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      bits = (bits << 8) | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    for (std::size_t digit = 0; digit < 4; ++digit)
+      text += digit <= count ? kDigits[(bits >> (18 - 6 * digit)) & 63] : '=';
+  }
+  return text;
+}
+
 std::optional<std::string> decode_base64(std::string_view text) {
   if (text.size() % 4 != 0) return std::nullopt;
   const std::size_t num_padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;

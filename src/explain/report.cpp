@@ -8,6 +8,7 @@
 
 #include "kvcache/kv_cache.h"
 #include "sampling/parameter_table.h"
+#include "trace/export.h"
 #include "trace/latency.h"
 
 namespace vitrine::explain {
@@ -220,6 +221,43 @@ Json kv_json(const Replay& replay) {
   return json;
 }
 
+Json usage_json(const RequestFacts& facts) {
+  Json json;
+  json["prompt_tokens"] = facts.prompt_tokens;
+  json["completion_tokens"] = facts.completion_tokens;
+  json["total_tokens"] = facts.prompt_tokens + facts.completion_tokens;
+  json["prompt_tokens_details"]["cached_tokens"] = facts.cached_tokens;
+  return json;
+}
+
+Json latency_json(const RequestFacts& facts) {
+  const trace::LatencySummary latency = trace::summarise_latency(0.0, facts.token_times_s);
+  const auto rate = [](std::size_t tokens, std::int64_t ns) {
+    return ns > 0 && tokens > 0 ? Json(static_cast<double>(tokens) * 1e9 / static_cast<double>(ns)) : Json();
+  };
+  const std::size_t num_decoded = std::max<std::size_t>(facts.token_times_s.size(), 1) - 1;
+  Json json;
+  json["ttft_s"] = or_null(latency.ttft_s);
+  json["itl_p50_s"] = or_null(latency.itl_p50_s);
+  json["itl_p99_s"] = or_null(latency.itl_p99_s);
+  json["tpot_s"] = or_null(latency.tpot_s);
+  json["prefill_tokens_per_s"] =
+      rate(facts.prompt_tokens - facts.cached_tokens, facts.timeline.stage_ns(trace::Stage::kPrefill));
+  json["decode_tokens_per_s"] = rate(num_decoded, facts.timeline.stage_ns(trace::Stage::kDecode));
+  return json;
+}
+
+Json memory_json(const base::MemoryLedger& ledger) {
+  Json json;
+  for (std::size_t i = 0; i < base::kNumMemoryKinds; ++i) {
+    const auto kind = static_cast<base::MemoryKind>(i);
+    json[std::string(base::memory_kind_name(kind)) + "_bytes"] = ledger.bytes(kind);
+  }
+  const auto rss = base::rss_bytes();
+  json["rss_bytes"] = rss ? Json(*rss) : Json();
+  return json;
+}
+
 }  // namespace
 
 Json to_json(const Roof& roof) {
@@ -242,39 +280,35 @@ Json to_json(const sampling::SamplingParams& params) {
   return json;
 }
 
-Json latency_json(const trace::Timeline& timeline, std::span<const double> token_times_s, std::size_t prompt_tokens) {
-  const trace::LatencySummary latency = trace::summarise_latency(0.0, token_times_s);
-  const auto rate = [](std::size_t tokens, std::int64_t ns) {
-    return ns > 0 && tokens > 0 ? Json(static_cast<double>(tokens) * 1e9 / static_cast<double>(ns)) : Json();
-  };
-  Json json;
-  json["ttft_s"] = or_null(latency.ttft_s);
-  json["itl_p50_s"] = or_null(latency.itl_p50_s);
-  json["itl_p99_s"] = or_null(latency.itl_p99_s);
-  json["tpot_s"] = or_null(latency.tpot_s);
-  json["prefill_tokens_per_s"] = rate(prompt_tokens, timeline.stage_ns(trace::Stage::kPrefill));
-  json["decode_tokens_per_s"] =
-      rate(token_times_s.empty() ? 0 : token_times_s.size() - 1, timeline.stage_ns(trace::Stage::kDecode));
-  return json;
-}
-
-Json to_json(const Replay& replay, const tokenizer::Tokenizer* tokenizer, std::span<const double> token_times_s) {
+Json xray_json(const Replay& replay, const RequestFacts& facts) {
   const Recording& recording = replay.recording();
   Json json;
+  json["id"] = facts.id;
+  json["model"] = facts.model;
+  json["finish_reason"] = facts.finish_reason.empty() ? Json() : Json(facts.finish_reason);
+  json["usage"] = usage_json(facts);
   json["shape"] = shape_json(replay.model());
   json["sampling"] = to_json(recording.sampling);
+  json["timeline"] = trace::to_json(facts.timeline);
+  json["latency"] = latency_json(facts);
   json["prompt_tokens"] = recording.prompt.size();
   Json& tokens = json["tokens"] = Json::array();
-  for (const std::vector<TokenId>& ids : {recording.prompt, recording.answer}) {
-    for (const TokenId id : ids)
-      tokens.push_back(token_json(tokenizer, id));
+  for (const std::vector<TokenId>* ids : {&recording.prompt, &recording.answer}) {
+    for (const TokenId id : *ids)
+      tokens.push_back(token_json(facts.tokenizer, id));
   }
   json["shapes"] = tensor_shapes(replay.model().config(), recording.prompt.size());
-  json["steps"] = steps_json(replay, tokenizer, token_times_s);
+  json["steps"] = steps_json(replay, facts.tokenizer, facts.token_times_s);
   json["replay"] = replay_json(replay);
   json["layers"]["prefill"] = pass_json(replay.prefill());
   json["layers"]["decode"] = pass_json(replay.decode().mean());
+  json["roof"] = facts.roof ? to_json(*facts.roof) : Json();
+  json["kernels"] = facts.kernels;
   json["kv"] = kv_json(replay);
+  json["kv"]["cached_tokens"] = facts.cached_tokens;
+  json["kv"]["prefix"] = facts.prefix;
+  json["memory"] = facts.ledger != nullptr ? memory_json(*facts.ledger) : Json();
+  json["cost"] = facts.cost;
   return json;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "base/memory_ledger.h"
 #include "explain/replay.h"
 #include "sampling/sampling_params.h"
 #include "tokenizer/tokenizer.h"
@@ -26,13 +28,26 @@ Json to_json(const Roof& roof);
 
 // Every parameter of a request, by the names of the API.
 Json to_json(const sampling::SamplingParams& params);
-// The time from the request to its tokens and what it means for a reader; `token_times_s` count from the request's
-// begin. Absent figures are null.
-Json latency_json(const trace::Timeline& timeline, std::span<const double> token_times_s, std::size_t prompt_tokens);
+// What is known of a request beside what its replay tells.
+struct RequestFacts {
+  std::string id;
+  std::string model;
+  std::string finish_reason;  // empty: it has none
+  std::size_t prompt_tokens = 0;
+  std::size_t completion_tokens = 0;  // of all its choices
+  std::size_t cached_tokens = 0;      // of the prompt
+  const trace::Timeline& timeline;
+  std::span<const double> token_times_s;            // of the first choice's tokens, from the request's begin
+  const tokenizer::Tokenizer* tokenizer = nullptr;  // null: the model brings none
+  const base::MemoryLedger* ledger = nullptr;       // null: nobody knows what is held
+  std::vector<std::string> kernels = {};
+  std::optional<Roof> roof = {};
+  Json prefix = {};  // why no more of the prompt was cached
+  Json cost = {};
+};
 
-// All that a replay knows: shape, tokens, steps, layers, kv. `tokenizer` is null where the model brings none;
-// `token_times_s` are those of the request's tokens, for how long each step took.
-Json to_json(const Replay& replay, const tokenizer::Tokenizer* tokenizer, std::span<const double> token_times_s);
+// The whole document.
+Json xray_json(const Replay& replay, const RequestFacts& facts);
 // {first, count, layers}
 Json to_json(const Lens& lens, const tokenizer::Tokenizer* tokenizer);
 

@@ -227,7 +227,14 @@ TEST(Replay, ReportSaysWhatItFound) {
   const LoadedModel loaded = testing::load(model_path("llama"), testing::reference_options());
   const auto replay = run(*loaded.model, Reference("llama").recording(), exact_settings());
   const std::vector<double> times = {0.5, 0.75};
-  const Json json = to_json(*replay, nullptr, times);
+  const trace::Timeline timeline;
+  const Json json = xray_json(*replay, {.id = "r",
+                                        .model = "m",
+                                        .finish_reason = "length",
+                                        .prompt_tokens = 40,
+                                        .completion_tokens = 24,
+                                        .timeline = timeline,
+                                        .token_times_s = times});
   EXPECT_EQ(json.at("tokens").size(), 64U);
   EXPECT_EQ(json.at("prompt_tokens"), 40);
   EXPECT_EQ(json.at("shapes").at(0).dump(), R"({"name":"input_ids","shape":[1,40]})");

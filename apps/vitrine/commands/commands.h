@@ -13,6 +13,7 @@ std::unique_ptr<Command> make_serve(const Parser& parser);
 std::unique_ptr<Command> make_keys(const Parser& parser);
 std::unique_ptr<Command> make_usage(const Parser& parser);
 std::unique_ptr<Command> make_trace(const Parser& parser);
+std::unique_ptr<Command> make_explain(const Parser& parser);
 std::unique_ptr<Command> make_pull(const Parser& parser);
 std::unique_ptr<Command> make_list(const Parser& parser);
 std::unique_ptr<Command> make_show(const Parser& parser);

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
+#include "base/base64.h"
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
 #include "server/model_request.h"
@@ -24,11 +24,9 @@ constexpr std::size_t kMaxInputs = 2048;
 // Little-endian float32, as the OpenAI API has it.
 std::string to_base64(const std::vector<float>& values) {
   static_assert(std::endian::native == std::endian::little);
-  std::vector<unsigned char> bytes(values.size() * sizeof(float));
+  std::string bytes(values.size() * sizeof(float), '\0');
   std::memcpy(bytes.data(), values.data(), bytes.size());
-  std::vector<unsigned char> text((bytes.size() + 2) / 3 * 4 + 1);
-  const int length = EVP_EncodeBlock(text.data(), bytes.data(), static_cast<int>(bytes.size()));
-  return {text.begin(), text.begin() + length};
+  return base::encode_base64(bytes);
 }
 
 class EmbeddingFormat final : public AnswerFormat {

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/memory_ledger.h"
 #include "explain/report.h"
 #include "server/api_error.h"
 #include "server/endpoints/endpoints.h"
@@ -11,7 +10,6 @@
 #include "server/engine_call.h"
 #include "server/openai/answer_json.h"
 #include "server/query.h"
-#include "trace/export.h"
 
 namespace vitrine::server {
 namespace {
@@ -40,17 +38,6 @@ Awaitable<Xray> open_xray(Exchange& exchange, Service& service) {
   co_return Xray{std::move(lease), &slot, std::move(replay)};
 }
 
-Json memory_json(const base::MemoryLedger& ledger) {
-  Json json;
-  for (std::size_t i = 0; i < base::kNumMemoryKinds; ++i) {
-    const auto kind = static_cast<base::MemoryKind>(i);
-    json[std::string(base::memory_kind_name(kind)) + "_bytes"] = ledger.bytes(kind);
-  }
-  const auto rss = base::rss_bytes();
-  json["rss_bytes"] = rss ? Json(*rss) : Json();
-  return json;
-}
-
 Json price_json(const cost::PriceTable& prices, const TraceStore::Entry& entry) {
   const cost::Price* price = prices.find(entry.model);
   if (price == nullptr) return {};
@@ -75,23 +62,27 @@ Json price_json(const cost::PriceTable& prices, const TraceStore::Entry& entry) 
   return json;
 }
 
-Json xray_json(const TraceStore::Entry& entry, const ServedModel& model, const explain::Replay& replay) {
-  Json json;
-  json["id"] = entry.id;
-  json["model"] = entry.model;
-  json["finish_reason"] =
-      entry.finish_reasons.empty() ? Json() : Json(engine::finish_reason_name(entry.finish_reasons.front()));
-  json["usage"] = to_json(entry.usage);
-  json.update(explain::to_json(replay, model.tokenizer, entry.token_times_s));
+Json document_of(const TraceStore::Entry& entry, const Xray& xray, const std::optional<explain::Roof>& roof,
+                 const Accounting* accounting) {
+  const ServedModel& model = xray.lease.model();
   const trace::Timeline timeline = entry.trace->whole();
-  json["timeline"] = trace::to_json(timeline);
-  json["latency"] =
-      explain::latency_json(timeline, entry.token_times_s, entry.usage.prompt_tokens - entry.usage.cached_tokens);
-  json["kernels"] = model.kernels;
-  json["kv"]["cached_tokens"] = entry.usage.cached_tokens;
-  json["kv"]["prefix"] = entry.prefix ? prefix_json(*entry.prefix, model.tokenizer) : Json();
-  json["memory"] = model.ledger != nullptr ? memory_json(*model.ledger) : Json();
-  return json;
+  return explain::xray_json(
+      *xray.replay,
+      {.id = entry.id,
+       .model = entry.model,
+       .finish_reason =
+           entry.finish_reasons.empty() ? "" : std::string(engine::finish_reason_name(entry.finish_reasons.front())),
+       .prompt_tokens = entry.usage.prompt_tokens,
+       .completion_tokens = entry.usage.completion_tokens,
+       .cached_tokens = entry.usage.cached_tokens,
+       .timeline = timeline,
+       .token_times_s = entry.token_times_s,
+       .tokenizer = model.tokenizer,
+       .ledger = model.ledger,
+       .kernels = model.kernels,
+       .roof = roof,
+       .prefix = entry.prefix ? prefix_json(*entry.prefix, model.tokenizer) : Json(),
+       .cost = accounting != nullptr ? price_json(accounting->prices(), entry) : Json()});
 }
 
 Awaitable<void> respond_floats(Exchange& exchange, const std::vector<float>& values) {
@@ -130,10 +121,7 @@ Awaitable<void> answer_xray(Exchange& exchange, Service& service) {
   const Query query(exchange.request().query, {});
   const Xray xray = co_await open_xray(exchange, service);
   const std::optional<explain::Roof> roof = co_await service.replays().roof(*xray.slot);
-  const TraceStore::Entry& entry = find_trace(exchange, service);
-  Json json = xray_json(entry, xray.lease.model(), *xray.replay);
-  json["roof"] = roof ? explain::to_json(*roof) : Json();
-  json["cost"] = service.accounting() != nullptr ? price_json(service.accounting()->prices(), entry) : Json();
+  const Json json = document_of(find_trace(exchange, service), xray, roof, service.accounting());
   co_await respond_json(exchange, json);
 }
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxHeaders = 200;
 constexpr std::size_t kMaxHeaderBytes = 8192;
+constexpr std::size_t kMaxErrorBytes = std::size_t{16} << 10U;
 
 // One transfer, as libcurl's callbacks see it.
 struct Transfer {
@@ -51,6 +52,7 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
   const std::string_view line(data, size * count);
   if (line.starts_with("HTTP/")) {
     start_answer(response);
+    response.error_body.clear();
     response.status = status_of(line);
   } else if (const std::size_t colon = line.find(':'); colon != std::string_view::npos &&
                                                        response.headers.size() < kMaxHeaders &&
@@ -65,7 +67,11 @@ std::size_t on_header(char* data, std::size_t size, std::size_t count, void* use
 
 std::size_t on_body(char* data, std::size_t size, std::size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
-  if (!transfer.response.ok()) return size * count;
+  if (!transfer.response.ok()) {
+    std::string& kept = transfer.response.error_body;
+    kept.append(data, std::min(size * count, kMaxErrorBytes - kept.size()));
+    return size * count;
+  }
   auto taken = transfer.sink(transfer.response, std::as_bytes(std::span(data, size * count)));
   if (taken) return size * count;
   transfer.error = std::move(taken).error();

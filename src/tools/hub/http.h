@@ -25,6 +25,7 @@ struct HttpRequest {
 struct HttpResponse {
   long status = 0;
   std::map<std::string, std::string> headers;
+  std::string error_body;  // of an answer that is not 2xx, its first 16 KiB
 
   std::string header(const std::string& name) const;
   bool ok() const { return status >= 200 && status < 300; }
