@@ -11,9 +11,11 @@ namespace {
 
 constexpr std::array kRoutes = std::to_array<Route>({
     {"GET", "/", Scope::kPublic, answer_web_page},
+    {"GET", "/xray", Scope::kPublic, answer_web_page},
     {"GET", "/live", Scope::kPublic, answer_web_page},
     {"GET", "/keys", Scope::kPublic, answer_web_page},
     {"GET", "/docs", Scope::kPublic, answer_web_page},
+    {"GET", "/report.html", Scope::kPublic, answer_web_asset},
     {"GET", "/health", Scope::kPublic, answer_health},
     {"GET", "/metrics", Scope::kScrape, answer_metrics},
     {"GET", "/v1/admin/live", Scope::kAdmin, answer_live},

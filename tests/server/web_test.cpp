@@ -33,7 +33,7 @@ std::string attribute(std::string_view page, std::string_view name) {
 
 TEST_F(Web, EveryPageIsTheOneFileThatLoadsFromThisServerAlone) {
   const std::string page = ask("/").body;
-  for (const char* path : {"/", "/live", "/keys", "/docs"}) {
+  for (const char* path : {"/", "/xray", "/live", "/keys", "/docs"}) {
     const WireAnswer answer = ask(path);
     EXPECT_EQ(answer.status, 200) << path;
     EXPECT_EQ(answer.body, page) << path;
@@ -43,6 +43,18 @@ TEST_F(Web, EveryPageIsTheOneFileThatLoadsFromThisServerAlone) {
     EXPECT_THAT(answer.head, HasSubstr("x-content-type-options: nosniff")) << path;
   }
   EXPECT_THAT(page, Not(HasSubstr("://")));
+}
+
+// Pages fill it with a request and save it; opened from here it is as strict as they are.
+TEST_F(Web, TheFormOfAReportHasOnePlaceForItsData) {
+  const WireAnswer answer = ask("/report.html");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_THAT(answer.head, HasSubstr("cache-control: no-cache"));
+  const std::string_view place = "\"VITRINE_XRAY_DATA\"";
+  const std::size_t at = answer.body.find(place);
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(answer.body.find(place, at + 1), std::string::npos);
+  EXPECT_THAT(answer.body, Not(HasSubstr("src=")));
 }
 
 TEST_F(Web, WhatThePageLoadsIsThereForAYear) {

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { answerWith, Browser, Server, whyNot } from "./stage.mjs";
 
 const skip = whyNot() ?? false;
-const pages = ["/", "/live", "/keys", "/docs"];
+const pages = ["/", "/xray", "/live", "/keys", "/docs"];
 let server, browser;
 
 before(async () => {
@@ -173,7 +173,7 @@ onPage("everything is there in both languages", "/", async (page) => {
       await page.goto(server.url + path);
       await page.locator("main").locator("h1").first().waitFor({ state: "attached" });
       const text = await page.locator("body").innerText();
-      assert.doesNotMatch(text, /\b(chat|live|keys|docs|shell|nav)\.[a-z]+|undefined|\{(?!id\})\w+\}/, `${language} ${path}`);
+      assert.doesNotMatch(text, /\b(chat|xray|plan|live|keys|docs|shell|nav)\.[a-z]+|undefined|\{(?!id\})\w+\}/, `${language} ${path}`);
       seen[language + path] = text;
     }
     if (language === "en") await page.locator("#lang").click();

@@ -93,12 +93,22 @@ export async function call<T>(method: string, path: string, body?: unknown, sign
   return (await response.json()) as T;
 }
 
+/** What isn't JSON. */
+export async function bytes(path: string): Promise<ArrayBuffer> {
+  return (await send("GET", path)).arrayBuffer();
+}
+
+export async function text(path: string): Promise<string> {
+  return (await send("GET", path)).text();
+}
+
 export async function listModels(): Promise<Model[]> {
   return (await call<{ data: Model[] }>("GET", "/v1/models")).data;
 }
 
 export interface ChatNews {
   text: string;
+  requestId?: string; // with the first news
   finishReason?: string;
   usage?: Usage;
   timings?: Timings;
@@ -111,6 +121,7 @@ export async function* streamChat(body: object, signal: AbortSignal): AsyncGener
   const response = await send("POST", "/v1/chat/completions", request, signal);
   const requestId = response.headers.get("x-request-id");
   let isWhole = false;
+  if (requestId !== null) yield { text: "", requestId };
   try {
     for await (const event of readEvents(response.body!)) {
       if (event === "[DONE]") {

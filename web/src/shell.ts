@@ -1,7 +1,8 @@
 import { ApiError, listModels, type Model } from "./api";
-import { fill, h, svg } from "./dom";
+import { fill, h } from "./dom";
 import { switchLanguage, t, type TextKey } from "./i18n";
-import { apiKey, keep, kept, setApiKey } from "./kept";
+import { apiKey, setApiKey } from "./kept";
+import { mark, switchTheme } from "./theme";
 
 // What all pages have: the bar at the top with the server's state, and what stands in place of a page that can't be shown.
 
@@ -60,10 +61,6 @@ export class Server extends EventTarget {
   }
 }
 
-const mark = (): SVGElement =>
-  svg("svg", { viewBox: "0 0 17 17", "aria-hidden": "true" },
-    svg("path", { d: "M1.5 5.5h10v10h-10zM5.5 1.5h10v10M1.5 5.5l4-4M11.5 5.5l4-4M11.5 15.5l4-4" }));
-
 export function topBar(pages: Page[], current: Page, server: Server): HTMLElement {
   const state = h("span", { role: "status" });
   const show = (): void => {
@@ -90,19 +87,6 @@ export function topBar(pages: Page[], current: Page, server: Server): HTMLElemen
 function forgetKey(): void {
   setApiKey(null);
   location.reload();
-}
-
-export function applyTheme(): void {
-  const theme = kept("theme");
-  if (theme === "dark" || theme === "light") document.documentElement.dataset["theme"] = theme;
-}
-
-function switchTheme(): void {
-  const root = document.documentElement;
-  const isDark = (root.dataset["theme"] ?? (matchMedia("(prefers-color-scheme:dark)").matches ? "dark" : "light")) === "dark";
-  root.dataset["theme"] = isDark ? "light" : "dark";
-  keep("theme", isDark ? "light" : "dark");
-  dispatchEvent(new Event("themechange"));
 }
 
 /** In place of a page: the server's own reason, and a field for the key. */

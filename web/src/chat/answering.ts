@@ -40,6 +40,7 @@ async function run(turn: Turn, body: object, signal: AbortSignal, changed: () =>
         state.pieces += 1;
         turn.text += news.text;
       }
+      if (news.requestId !== undefined) turn.requestId = news.requestId;
       if (news.finishReason !== undefined) turn.finish = news.finishReason;
       if (news.timings) turn.timings = news.timings;
       if (news.usage) turn.usage = news.usage;

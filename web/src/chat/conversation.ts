@@ -15,6 +15,7 @@ export interface Turn {
   role: "user" | "assistant";
   text: string;
   model?: string;
+  requestId?: string;
   finish?: string; // "stop", "length", "stopped" by the reader
   usage?: Usage;
   timings?: Timings;

@@ -207,7 +207,8 @@ export class Talk {
   private closing(turn: Turn, toggle: HTMLElement | null): HTMLElement {
     const copy: HTMLButtonElement = h("button", { class: "q", onclick: () => void copyText(turn.text, copy, t("copied")) }, t("copy"));
     const note = turn.finish === "length" ? h("span", { class: "warn" }, t("chat.cut")) : null;
-    return h("span", { class: "end" }, note, ...this.switcher(turn), toggle, turn.text === "" ? null : copy,
+    const xray = turn.requestId && turn.timings ? h("a", { class: "xlink", href: `/xray?request=${encodeURIComponent(turn.requestId)}` }, t("nav.xray")) : null;
+    return h("span", { class: "end" }, note, ...this.switcher(turn), xray, toggle, turn.text === "" ? null : copy,
       h("button", { class: "q", onclick: () => this.actions.again(turn) }, t("chat.again")));
   }
 
