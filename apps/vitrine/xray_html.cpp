@@ -50,15 +50,13 @@ Json top_logits(const std::vector<float>& logits, double log_sum_exp) {
   std::ranges::partial_sort(
       order, order.begin() + static_cast<std::ptrdiff_t>(count),
       [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
-  Json json;
-  Json& ids = json["ids"] = Json::array();
-  Json& values = json["logits"] = Json::array();
+  Json ids = Json::array();
+  Json values = Json::array();
   for (std::size_t i = 0; i < count; ++i) {
     ids.push_back(order[i]);
     values.push_back(rounded(static_cast<double>(logits[order[i]]), 9));
   }
-  json["log_sum_exp"] = log_sum_exp;
-  return json;
+  return {{"ids", std::move(ids)}, {"logits", std::move(values)}, {"log_sum_exp", log_sum_exp}};
 }
 
 Json all_logits(XraySource& xray) {

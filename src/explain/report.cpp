@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
 #include "kvcache/kv_cache.h"
 #include "sampling/parameter_table.h"
 #include "trace/export.h"
@@ -210,6 +211,7 @@ Json kv_json(const Replay& replay) {
   json["block_bytes"] = block_bytes;
   json["tokens_held"] = num_positions;
   json["bytes_held"] = num_positions * (block_bytes / kvcache::kBlockTokens);
+  json["bytes_allocated"] = base::ceil_div(num_positions, kvcache::kBlockTokens) * block_bytes;
   Json& blocks = json["blocks"] = Json::array();
   for (std::size_t first = 0; first < num_positions; first += kvcache::kBlockTokens) {
     Json& block = blocks.emplace_back();
@@ -217,7 +219,6 @@ Json kv_json(const Replay& replay) {
     block["filled"] = std::min(kvcache::kBlockTokens, num_positions - first);
     block["prompt_tokens"] = std::min(kvcache::kBlockTokens, prompt_tokens - std::min(first, prompt_tokens));
   }
-  json["bytes_allocated"] = blocks.size() * block_bytes;
   return json;
 }
 
