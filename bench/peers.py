@@ -82,8 +82,8 @@ def fetch_sources(folder):
         return unpacked
     folder.mkdir(parents=True, exist_ok=True)
     say(f"peers: fetching {PACKAGE} {VERSION}")
-    output_of([sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", PACKAGE, "--no-build-isolation",
-               "--dest", folder, f"{PACKAGE}=={VERSION}"])
+    output_of([sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary", PACKAGE, "--dest", folder,
+               f"{PACKAGE}=={VERSION}"])
     archive = next(folder.glob(f"*{VERSION}.tar.gz"))
     digest = hashlib.sha256(archive.read_bytes()).hexdigest()
     if digest != SHA256:
