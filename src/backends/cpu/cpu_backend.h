@@ -96,10 +96,11 @@ class CpuBackend : public ops::Backend {
     std::size_t end_tile = 0;  // tiles of this product and of those before it
   };
 
-  // Part of a tile's work: its tile of a product's matrix, times some of the product's rows.
+  // Part of the work: one or two tiles of a product's matrix, times some of the product's rows.
   struct TileTask {
     const Product* product;
-    std::size_t tile_idx;
+    std::size_t tile_idx;   // the first
+    std::size_t num_tiles;  // 2 for int8 kernels only
     const float* slab;  // the tile's values, where the path reads those; else null
     std::size_t first_row;
     std::size_t num_rows;

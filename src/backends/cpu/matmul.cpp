@@ -96,12 +96,13 @@ void CpuBackend::multiply_tile(const PathRows& rows, const TileTask& task) const
   for (std::size_t i = 0; i < task.num_rows; ++i) {
     out[i] = task.product->out.row(rows.output_row[task.first_row + i]) + task.tile_idx * kTileRows;
   }
-  const std::size_t lanes = matrix.lanes(task.tile_idx);
+  const std::size_t lanes = matrix.lanes(task.tile_idx + task.num_tiles - 1);
   if (!rows.throughput && kernels_.int8_tile[kind] != nullptr) {
     const QuantizedRows quantized{rows.codes.as<std::int8_t>() + task.first_row * k,
                                   rows.scales.as<float>() + task.first_row * (k / kActivationGroup),
                                   rows.sums.as<std::int32_t>() + task.first_row * (k / 16)};
-    kernels_.int8_tile[kind](matrix.tile(task.tile_idx), quantized, task.num_rows, k, out.data(), lanes);
+    kernels_.int8_tile[kind]({matrix.tile(task.tile_idx), matrix.tile_bytes(), task.num_tiles}, quantized,
+                             task.num_rows, k, out.data(), lanes);
     return;
   }
   const float* inputs = rows.floats.as<float>() + task.first_row * k;
@@ -114,14 +115,17 @@ void CpuBackend::multiply_tile(const PathRows& rows, const TileTask& task) const
 // Tiles are counted through all products.
 void CpuBackend::multiply_tiles(const PathRows& rows, AlignedBuffer& slab, std::size_t begin, std::size_t end) const {
   auto product = std::ranges::upper_bound(products_, begin, {}, &Product::end_tile);
-  for (std::size_t tile = begin; tile < end; ++tile) {
+  std::size_t num_tiles = 1;
+  for (std::size_t tile = begin; tile < end; tile += num_tiles) {
     if (tile == product->end_tile) ++product;
     const PackedMatrix& matrix = *product->matrix;
     const std::size_t tile_idx = matrix.num_tiles() - (product->end_tile - tile);
+    const bool is_int8 = !rows.throughput && kernels_.int8_tile[static_cast<std::size_t>(matrix.kind())] != nullptr;
+    num_tiles = is_int8 ? std::min<std::size_t>(2, std::min(end, product->end_tile) - tile) : 1;
     const bool needs_slab = rows.throughput || matrix.kind() == PackedKind::kRaw;
     const float* values = needs_slab ? decode_slab(matrix, tile_idx, rows.throughput, slab) : nullptr;
     for (std::size_t done = 0; done < product->num_rows; done += kRowBlock) {
-      multiply_tile(rows, {&*product, tile_idx, values, product->first_row + done,
+      multiply_tile(rows, {&*product, tile_idx, num_tiles, values, product->first_row + done,
                            std::min(kRowBlock, product->num_rows - done)});
     }
   }
@@ -144,7 +148,7 @@ void CpuBackend::multiply(ops::Rows x, PathRows& rows) {
   const std::size_t for_cache = std::max<std::size_t>(1, kCacheChunkBytes * num_tiles / num_bytes);
   const std::size_t for_balance = std::max<std::size_t>(1, num_tiles / (4 * pool_.num_threads()));
   std::size_t grain = std::min(for_cache, for_balance);
-  if (uses_tile_unit(rows)) grain += grain % 2;  // it takes them in pairs
+  if (grain > 1 || uses_tile_unit(rows)) grain += grain % 2;  // tiles are taken in pairs
   pool_.for_range(num_tiles, grain, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
     if (uses_tile_unit(rows)) return multiply_on_tile_unit(rows, thread_scratch_[thread_idx], begin, end);
     multiply_tiles(rows, thread_scratch_[thread_idx], begin, end);

@@ -83,11 +83,17 @@ struct QuantizedRows {
   const std::int32_t* sums;  // [num_rows][k / 16]
 };
 
-// One tile of 16 output rows times some activation rows; out[row] points at the 16 results of that row, of which the
-// first `lanes` exist.
-using Int8TileKernel = void (*)(const std::uint8_t* tile, const QuantizedRows& rows, std::size_t num_rows,
-                                std::size_t k, float* const* out, std::size_t lanes);
-// The same with float activations [num_rows][k]; `tile` is [k][16] of the kind's element type.
+// Neighbouring packed tiles of 16 output rows each.
+struct Int8Tiles {
+  const std::uint8_t* first;
+  std::size_t stride;  // bytes from one to the next
+  std::size_t count;   // 1 or 2
+};
+// Those times some activation rows; out[row] points at the 16 results of that row for each tile, of which for the last
+// tile the first `lanes` exist.
+using Int8TileKernel = void (*)(const Int8Tiles& tiles, const QuantizedRows& rows, std::size_t num_rows, std::size_t k,
+                                float* const* out, std::size_t lanes);
+// One tile with float activations [num_rows][k]; `tile` is [k][16] of the kind's element type.
 using FloatTileKernel = void (*)(const void* tile, const float* rows, std::size_t num_rows, std::size_t k,
                                  float* const* out, std::size_t lanes);
 
