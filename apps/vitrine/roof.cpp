@@ -6,7 +6,7 @@
 #include "backends/cpu/cpu_backend.h"
 #include "base/thread_pool.h"
 #include "tools/bench/bandwidth.h"
-#include "tools/bench/multiply.h"
+#include "tools/bench/kernel_bench.h"
 
 namespace vitrine::cli {
 namespace {

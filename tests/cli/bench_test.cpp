@@ -65,5 +65,27 @@ TEST(Bench, AWordThatIsNoBenchNamesTheNearestOne) {
   EXPECT_THAT(result.err, HasSubstr("did you mean model?"));
 }
 
+TEST(Bench, KernelsAreHeldAgainstTheRoof) {
+  const RunResult result = run_vitrine({"bench", "kernels", "--type", "q4_0,bf16", "--rows", "1,9", "--outputs", "48",
+                                        "--inputs", "512", "--threads", "1", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  for (const Json& peak : answer.at("machine").at("peaks"))
+    EXPECT_GT(peak.at("ops_per_s").get<double>(), 0.0);
+  std::vector<std::string> generated;
+  for (const Json& row : answer.at("results")) {
+    EXPECT_EQ(row.at("n"), 48);
+    EXPECT_EQ(row.at("k"), 512);
+    EXPECT_GT(row.at("roof_share").get<double>(), 0.0);
+    const double ops = 2.0 * row.at("m").get<double>() * 48 * 512;
+    EXPECT_NEAR(row.at("tops").get<double>() * 1e12 * row.at("seconds").get<double>(), ops, 1e-6 * ops);
+    if (row.at("kernel") == "product generated")
+      generated.push_back(row.at("type").get<std::string>() + " " + row.at("m").dump());
+  }
+  EXPECT_THAT(generated, ::testing::ElementsAre("q4_0 1", "q4_0 9", "bf16 1", "bf16 9"));
+  expect_refusal(run_vitrine({"bench", "kernels", "--type", "q9"}), 64, "--type q9: no such type");
+  expect_refusal(run_vitrine({"bench", "kernels", "--inputs", "100"}), 64, "not a multiple of 256");
+}
+
 }  // namespace
 }  // namespace vitrine::testing

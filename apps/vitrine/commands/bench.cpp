@@ -10,6 +10,7 @@
 #include "tools/bench/bandwidth.h"
 #include "tools/bench/model_bench.h"
 #include "tools/machine.h"
+#include "vitrine/bench_kernels.h"
 #include "vitrine/bench_serve.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/machine_report.h"
@@ -198,6 +199,7 @@ class BenchMachine {
     const BackendChoice backend = choose_backend(flags);
     base::ThreadPool pool(backend.num_threads);
     const std::string isa(backends::cpu::isa_name(backend.isa));
+    const std::vector<backends::cpu::Peak> peaks = backends::cpu::measure_peaks(backend.isa, pool);
     const std::vector<Read> reads = measure(machine, pool);
     if (context.flags.json) {
       auto answer = machine_json(machine, backend);
@@ -205,10 +207,12 @@ class BenchMachine {
       for (const Read& read : reads)
         answer["reads"].push_back(
             {{"bytes", read.size_bytes}, {"one_thread_bytes_per_s", read.one}, {"bytes_per_s", read.all}});
+      answer["peaks"] = peaks_json(peaks);
       print_json(context, answer);
       return 0;
     }
     print(machine, isa, context.out);
+    print_peaks(context.out, peaks);
     print(reads, pool.num_threads(), context);
     return 0;
   }
@@ -264,23 +268,28 @@ class BenchCommand final : public Command {
  public:
   explicit BenchCommand(const Parser& parser)
       : model_parser_(parser.add_command("model", "Prefill and decode speed of a model")),
-        machine_parser_(parser.add_command("machine", "What this machine has and how fast it reads memory")),
+        machine_parser_(parser.add_command("machine", "What this machine has, how fast it reads and computes")),
+        kernels_parser_(parser.add_command("kernels", "Each kernel against what this machine does at most")),
         serve_parser_(parser.add_command("serve", "How an OpenAI-compatible endpoint does under load")),
         model_(model_parser_),
         machine_(machine_parser_),
+        kernels_(kernels_parser_),
         serve_(serve_parser_) {}
 
   int run(Context& context) override {
     if (serve_parser_.was_given()) return serve_.run(context);
+    if (kernels_parser_.was_given()) return kernels_.run(context);
     return model_parser_.was_given() ? model_.run(context) : machine_.run(context);
   }
 
  private:
   Parser model_parser_;
   Parser machine_parser_;
+  Parser kernels_parser_;
   Parser serve_parser_;
   BenchModel model_;
   BenchMachine machine_;
+  BenchKernels kernels_;
   BenchServe serve_;
 };
 

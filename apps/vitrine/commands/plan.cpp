@@ -8,7 +8,7 @@
 
 #include "kvcache/block_id.h"
 #include "plan/speed.h"
-#include "tools/bench/multiply.h"
+#include "tools/bench/kernel_bench.h"
 #include "tools/hub/files.h"
 #include "vitrine/backend_choice.h"
 #include "vitrine/commands/commands.h"

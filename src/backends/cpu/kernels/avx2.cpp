@@ -28,6 +28,7 @@ namespace {
 #include "backends/cpu/kernels/decode_step.inc"
 #include "backends/cpu/kernels/unpack.inc"
 #include "backends/cpu/kernels/attention.inc"
+#include "backends/cpu/kernels/peak.inc"
 #include "backends/cpu/kernels/table.inc"
 // clang-format on
 

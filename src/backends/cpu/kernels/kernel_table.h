@@ -155,6 +155,8 @@ struct TileProduct {
   std::size_t lanes;
 };
 
+using PeakLoop = double (*)(std::size_t num_steps);
+
 // The throughput path as the tile unit computes it.
 struct TileUnit {
   // A packed tile to a slab [k_tiles][16][16][2]; nullptr for kRaw.
@@ -166,6 +168,7 @@ struct TileUnit {
   // Between begin() and end() the calling thread may multiply.
   void (*begin)();
   void (*multiply)(const TileProduct& product);
+  PeakLoop peak;  // as in KernelTable
   void (*end)();
 };
 
@@ -194,6 +197,9 @@ struct KernelTable {
   // A query's result from its records of all parts, `stride` floats apart.
   void (*combine_attention)(const float* records, std::size_t num_parts, std::size_t stride, std::size_t head_dim,
                             float* out);
+  // Loops that touch no memory: how many multiplications and additions they did. The roofs of the kernels above.
+  PeakLoop float_peak;
+  PeakLoop int8_peak;
 };
 
 const KernelTable& generic_kernels();
