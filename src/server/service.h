@@ -14,7 +14,7 @@
 #include "server/metrics.h"
 #include "server/model_pool.h"
 #include "server/replay_store.h"
-#include "server/request_trace.h"
+#include "server/trace_store.h"
 
 namespace vitrine::server {
 
