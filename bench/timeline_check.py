@@ -106,6 +106,17 @@ def error_of(report):
     return abs(report["wall_s"] - sum(report["parts"].values())) / report["wall_s"]
 
 
+def largest_gap(trace):
+    """(seconds, the spans around it) of the longest time that lies in no span."""
+    spans = sorted((span["start_s"], span["end_s"], span["name"]) for span in trace["spans"] if span["parent"] is None)
+    covered, before, largest = 0.0, "the beginning", (0.0, "")
+    for start, end, name in spans + [(trace["wall_s"], trace["wall_s"], "the end")]:
+        largest = max(largest, (start - covered, f"{before} .. {name}"))
+        if end > covered:
+            covered, before = end, name
+    return largest
+
+
 def fetch_trace(client, request_id):
     """Whoever left may have to wait until the server has noticed."""
     for _ in range(200):
@@ -121,7 +132,7 @@ def check_one(client, rng, model):
     request_id, seconds, timings = client.post(path, body, leaves)
     trace = fetch_trace(client, request_id)
     result = {"kind": kind, "id": request_id, "wall_s": trace["wall_s"], "error": error_of(trace),
-              "parts": trace["parts"], "client_s": seconds}
+              "parts": trace["parts"], "client_s": seconds, "gap": largest_gap(trace)}
     if timings:
         result["answer_error"] = error_of(timings)
     return result
@@ -197,7 +208,8 @@ def main():
         for name, value in summary.items():
             print(f"{name:26} {value}")
         for result in sorted(results, key=lambda one: -one["error"])[:5]:
-            print(f"{result['error']:.4%} of {result['wall_s'] * 1e3:.2f} ms: {result['kind']} {result['id']}")
+            print(f"{result['error']:.4%} of {result['wall_s'] * 1e3:.2f} ms: {result['kind']} {result['id']}; "
+                  f"longest gap {result['gap'][0] * 1e6:.0f} us, {result['gap'][1]}")
     return 1 if summary["above_limit"] else 0
 
 

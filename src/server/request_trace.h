@@ -34,7 +34,8 @@ class RequestTrace {
   void finish_engine(TimePoint answered);
 
   // The others need both.
-  const trace::Timeline& server_timeline() const { return timeline_; }
+  const trace::Timeline& server_part() const { return timeline_; }
+  const trace::Timeline& engine_part() const { return *engine_timeline_; }
   // Both parts on one clock.
   trace::Timeline whole() const;
   // The wall time divided: while the engine worked it is the engine's.

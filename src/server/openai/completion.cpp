@@ -8,8 +8,10 @@
 #include "sampling/sampling_params.h"
 #include "server/api_error.h"
 #include "server/openai/answer_json.h"
+#include "server/request_spans.h"
 #include "server/traced_work.h"
 #include "server/usage_recorder.h"
+#include "trace/otlp.h"
 
 namespace vitrine::server {
 namespace {
@@ -270,22 +272,46 @@ Awaitable<void> end_early(trace::Timeline& timeline, Generation& generation, Usa
   }
 }
 
+// As the API names it, or "client_gone"; empty without one.
+std::string error_of(const Exchange& exchange, const std::exception_ptr& failure) {
+  if (failure == nullptr) return "";
+  if (exchange.is_gone()) return "client_gone";
+  try {
+    std::rethrow_exception(failure);
+  } catch (const ApiException& exception) {
+    return exception.error().name();
+  } catch (const boost::system::system_error&) {
+    return "client_gone";
+  } catch (const std::exception&) {
+    return "server_error";
+  }
+}
+
+AskedFor asked_for(const PreparedCompletion& prepared) {
+  const AnswerOptions& options = prepared.options;
+  return {.model = options.model,
+          .sampling = options.sampling,
+          .max_tokens = options.max_tokens,
+          .num_choices = options.num_choices,
+          .is_streamed = options.stream};
+}
+
 // When the answer is out, or nobody waits for it.
-Awaitable<void> keep_trace(Exchange& exchange, Service& service, Generation& generation) {
+Awaitable<TraceStore::Entry> finish_trace(Exchange& exchange, Generation& generation) {
   exchange.trace()->finish();
   co_await generation.settle();
   exchange.trace()->finish_engine(generation.answered());
   const GenerationReport& report = generation.report();
-  service.traces().add({.id = exchange.id(),
-                        .tenant = exchange.tenant(),
-                        .model = generation.model().name,
-                        .route = std::string(exchange.route()),
-                        .usage = report.usage,
-                        .finish_reasons = report.finish_reasons,
-                        .token_times_s = report.token_times_s,
-                        .prefix = report.prefix,
-                        .ended_s = base::unix_time_s(),
-                        .trace = exchange.take_trace()});
+  co_return TraceStore::Entry{.id = exchange.id(),
+                              .tenant = exchange.tenant(),
+                              .model = generation.model().name,
+                              .route = std::string(exchange.route()),
+                              .usage = report.usage,
+                              .finish_reasons = report.finish_reasons,
+                              .token_times_s = report.token_times_s,
+                              .prefix = report.prefix,
+                              .ended_s = base::unix_time_s(),
+                              .trace = exchange.take_trace()};
 }
 
 Awaitable<void> run(Exchange& exchange, Service& service, const PreparedCompletion& prepared, Format format) {
@@ -312,9 +338,13 @@ Awaitable<void> run(Exchange& exchange, Service& service, const PreparedCompleti
     }
   } catch (...) {
     failure = std::current_exception();
+    timeline.record(Stage::kOther, {timeline.last_end_ns(), timeline.now_ns()}, {}, "failure");
   }
   if (failure != nullptr) co_await end_early(timeline, generation, recorder);
-  co_await keep_trace(exchange, service, generation);
+  TraceStore::Entry trace = co_await finish_trace(exchange, generation);
+  if (trace::SpanExporter* exporter = service.options().exporter; exporter != nullptr)
+    exporter->offer(request_spans(exchange, trace, asked_for(prepared), error_of(exchange, failure)));
+  service.traces().add(std::move(trace));
   if (failure != nullptr) std::rethrow_exception(failure);
   service.metrics().observe(prepared.model->name, generation.report());
 }
