@@ -231,6 +231,10 @@ Flag Flag::with_commas() const {
   option_->delimiter(',');
   return *this;
 }
+Flag Flag::one_each() const {
+  option_->allow_extra_args(false);
+  return *this;
+}
 Flag Flag::shows_default() const {
   option_->capture_default_str();
   return *this;

@@ -25,6 +25,7 @@ class Flag {
   Flag one_of(const std::vector<std::string>& words) const;
   Flag words(int fewest, int most) const;  // of a positional
   Flag with_commas() const;                // 1,2,3 is three values
+  Flag one_each() const;                   // of a flag that may be repeated: one word follows it each time
   Flag shows_default() const;
   Flag group(const std::string& title) const;  // a heading in --help; "" hides the flag
   Flag type_name(const std::string& name) const;

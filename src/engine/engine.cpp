@@ -211,6 +211,7 @@ void Engine::drain() {
     pauses.swap(pauses_);
   }
   for (auto& sequence : submitted) {
+    writers_.enter(*sequence);
     scheduler_.add(std::move(sequence));
   }
   for (const RequestId id : aborted) {
@@ -263,7 +264,7 @@ void Engine::publish_token(const SampleResult& result) {
   event.finish_reason = sequence.append(result.sampled->id);
   if (config_.publish_answers) sequence.extend_prefix();
   if (!config_.kv_cache) sequence.restart();
-  sequence.clock.charge(trace::Stage::kOther);
+  sequence.clock.charge(trace::Stage::kOther, "batch");
   sequence.clock.mark_first_token();
   if (event.finish_reason) return finish(sequence.id(), std::move(event));
   sequence.send(std::move(event));
@@ -272,7 +273,9 @@ void Engine::publish_token(const SampleResult& result) {
 void Engine::finish(RequestId id, TokenEvent event) {
   const auto sequence = scheduler_.remove(id);
   if (!sequence) return;  // aborted after its end
-  sequence->clock.charge(sequence->has_started() ? trace::Stage::kOther : trace::Stage::kQueue);
+  sequence->has_started() ? sequence->clock.charge(trace::Stage::kOther, "batch")
+                          : sequence->clock.charge(trace::Stage::kQueue);
+  writers_.leave(*sequence);
   {
     const std::scoped_lock lock(inbox_mutex_);
     --num_unfinished_;

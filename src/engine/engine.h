@@ -19,6 +19,7 @@
 #include "engine/model_runner.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
+#include "engine/timeline_writers.h"
 #include "engine/validate.h"
 #include "kvcache/kv_cache.h"
 #include "models/model.h"
@@ -97,8 +98,9 @@ class Engine {
   std::optional<Refusal> validate(const Request& request) const;
   // Queues a request; the message of the error is that of validate(). Events go to `callback` until one has a
   // finish_reason; the first may come before submit has returned.
-  // `timeline` gets a span for each wait, chunk of the prompt, decode step and sampling; it belongs to the engine
-  // thread until the last event.
+  // `timeline` gets spans that follow each other without a gap: each wait, lookup, chunk of the prompt, decode step,
+  // sampling and what lies between. It belongs to the engine thread until the last event of all requests that were
+  // submitted with it; of several one at a time writes to it.
   base::Result<RequestId> submit(Request request, EventCallback callback, trace::Timeline* timeline = nullptr);
   // Ends a request with FinishReason::kAbort in the next step; no effect on one that has ended.
   void abort(RequestId id);
@@ -151,6 +153,7 @@ class Engine {
   base::MemoryLedger& ledger_;
   kvcache::KvCache cache_;
   Scheduler scheduler_;
+  TimelineWriters writers_;
   ChunkBudget chunk_budget_;
   ModelRunner runner_;
   models::ForwardObserver* observer_ = nullptr;

@@ -30,7 +30,7 @@ void ModelRunner::run(const SchedulerOutput& work, models::ForwardObserver* obse
   for (const ScheduledRows& rows : work.rows) {
     append(rows);
     RequestClock& clock = rows.sequence->clock;
-    clock.charge_until(rows.starts ? Stage::kQueue : Stage::kOther, work.began);
+    if (!rows.starts) clock.charge_until(Stage::kOther, work.began, "batch");  // else its lookup came after that
     clock.charge(Stage::kSchedule);
   }
   if (work.rows.empty()) return;
@@ -67,7 +67,7 @@ std::span<const SampleResult> ModelRunner::sample(const SchedulerOutput& work) {
   for (const ScheduledRows& rows : work.rows) {
     if (!rows.samples()) continue;
     Sequence& sequence = *rows.sequence;
-    sequence.clock.charge(Stage::kOther);
+    sequence.clock.charge(Stage::kOther, "batch");
     results_.push_back({&sequence, sequence.sample(workspace_->logits(results_.size()))});
     sequence.clock.charge(Stage::kSample);
   }

@@ -56,14 +56,16 @@ std::string_view finish_reason_name(FinishReason reason);
 
 // Where a request's time went, in seconds. The parts sum to the time since submit().
 struct RequestTimings {
-  double queue_s = 0;    // until its first row was computed, and again after each preemption
-  double prefill_s = 0;  // forward passes up to the one that gave the first token
-  double decode_s = 0;   // forward passes after it
-  double sample_s = 0;   // choosing its tokens
-  double other_s = 0;    // scheduling, its neighbours' sampling, the time that event callbacks take
+  double queue_s = 0;     // until it was begun, again after each preemption, and while it was paused
+  double lookup_s = 0;    // finding its prefix in the cache, and its blocks
+  double schedule_s = 0;  // scheduling the steps that it took part in
+  double prefill_s = 0;   // forward passes up to the one that gave the first token
+  double decode_s = 0;    // forward passes after it
+  double sample_s = 0;    // choosing its tokens
+  double other_s = 0;     // its neighbours' rows and sampling, the time that event callbacks take
   std::optional<double> first_token_s;
 
-  double total_s() const { return queue_s + prefill_s + decode_s + sample_s + other_s; }
+  double total_s() const { return queue_s + lookup_s + schedule_s + prefill_s + decode_s + sample_s + other_s; }
 };
 
 // One step's news of a request. The last event of a request, and only it, has a finish_reason.

@@ -1,5 +1,7 @@
 #include "engine/request_clock.h"
 
+#include <algorithm>
+
 namespace vitrine::engine {
 namespace {
 
@@ -9,6 +11,10 @@ double RequestTimings::*part_of(Stage stage) {
   switch (stage) {
     case Stage::kQueue:
       return &RequestTimings::queue_s;
+    case Stage::kLookup:
+      return &RequestTimings::lookup_s;
+    case Stage::kSchedule:
+      return &RequestTimings::schedule_s;
     case Stage::kPrefill:
       return &RequestTimings::prefill_s;
     case Stage::kDecode:
@@ -20,21 +26,29 @@ double RequestTimings::*part_of(Stage stage) {
   }
 }
 
-std::int64_t nanoseconds(RequestClock::TimePoint::duration time) {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
-}
-
 }  // namespace
 
-void RequestClock::charge_until(Stage stage, TimePoint until) {
-  const auto elapsed = until - last_;
-  timings_.*part_of(stage) += std::chrono::duration<double>(elapsed).count();
+void RequestClock::write_from(TimePoint moment) {
+  if (timeline_ != nullptr) write_from_ = moment;
+}
+
+void RequestClock::book(Stage stage, TimePoint until) {
+  timings_.*part_of(stage) += std::chrono::duration<double>(until - last_).count();
   last_ = until;
   last_span_ = {};
-  // What belongs to no stage is left to whoever owns the timeline: it spends that time, in its callback.
-  if (timeline_ == nullptr || stage == Stage::kOther) return;
-  const std::int64_t end_ns = timeline_->now_ns() - nanoseconds(std::chrono::steady_clock::now() - until);
-  last_span_ = timeline_->record(stage, {end_ns - nanoseconds(elapsed), end_ns});
+}
+
+void RequestClock::charge_until(Stage stage, TimePoint until, std::string_view name) {
+  const TimePoint since = last_;
+  book(stage, until);
+  if (!writes() || until <= *write_from_) return;
+  const TimePoint start = std::max(since, *write_from_);
+  last_span_ = timeline_->record(stage, {timeline_->ns_at(start), timeline_->ns_at(until)}, {}, name);
+}
+
+void RequestClock::charge_callback_since(std::size_t num_spans) {
+  if (count_spans() != num_spans) return book(Stage::kOther, std::chrono::steady_clock::now());
+  charge(Stage::kOther, "callback");
 }
 
 void RequestClock::annotate(std::string_view key, std::size_t value) {

@@ -71,6 +71,8 @@ void Scheduler::set_paused(RequestId id, bool is_paused) {
     const auto place = find(*queue, id);
     if (place == queue->end() || place->second->is_paused() == is_paused) continue;
     place->second->set_paused(is_paused);
+    is_paused ? place->second->clock.charge(trace::Stage::kOther, "batch")
+              : place->second->clock.charge(trace::Stage::kQueue, "paused");
     is_paused ? ++num_paused_ : --num_paused_;
   }
 }
@@ -175,6 +177,7 @@ std::size_t Scheduler::num_shareable(const Sequence& sequence) const {
 }
 
 bool Scheduler::admit(Sequence& sequence) {
+  const auto began = std::chrono::steady_clock::now();
   const auto num_cached = blocks_.reserve(
       sequence.table,
       {
@@ -190,6 +193,9 @@ bool Scheduler::admit(Sequence& sequence) {
   if (is_new) shares_.charge(sequence.request().tenant, sequence.prompt_tokens() - *num_cached);
   if (sequence.wants_explanation()) sequence.explain(blocks_.index().explain(sequence.prefix()));
   sequence.start(*num_cached);
+  sequence.clock.charge_until(trace::Stage::kQueue, began);
+  sequence.clock.charge(trace::Stage::kLookup);
+  sequence.clock.annotate("cached_tokens", *num_cached);
   return true;
 }
 

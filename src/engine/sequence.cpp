@@ -70,7 +70,7 @@ bool Sequence::ends_with(TokenId token) const {
   return has(request().stop_tokens) || (!request().ignore_eos && has(request().eog_tokens));
 }
 
-void Sequence::send(TokenEvent event) const {
+void Sequence::send(TokenEvent event) {
   if (!setup_.callback) return;
   event.request = id();
   event.prompt_tokens = prompt_tokens();
@@ -78,7 +78,8 @@ void Sequence::send(TokenEvent event) const {
   event.cached_tokens = cached_tokens_.value_or(0);
   event.prefix = prefix_explanation_;
   event.timings = clock.timings();
-  setup_.callback(event);
+  if (event.finish_reason) return setup_.callback(event);  // whoever owns the timeline has it back
+  clock.charge_callback([&] { setup_.callback(event); });
 }
 
 }  // namespace vitrine::engine

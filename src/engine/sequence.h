@@ -80,7 +80,7 @@ class Sequence {
   // Names the block that the last token fills, so that the answer can be published too.
   void extend_prefix();
   // An event with the counts and times filled in, sent to the client.
-  void send(TokenEvent event) const;
+  void send(TokenEvent event);
 
   kvcache::BlockTable table;
   RequestClock clock;

@@ -19,6 +19,8 @@ struct ApiError {
 
   // "invalid_request_error", "server_error", ...: follows from the status.
   std::string_view type() const;
+  // For logs: its code, or its type where it has none.
+  std::string name() const { return code.empty() ? std::string(type()) : code; }
   // {"error": {...}} on one line.
   std::string json() const;
   HttpResponse response() const;

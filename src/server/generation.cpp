@@ -1,5 +1,6 @@
 #include "server/generation.h"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <utility>
@@ -18,6 +19,8 @@ namespace {
 // About what a token takes as an event on the wire, and each of the others that are listed beside it.
 constexpr std::size_t kEventBytes = 256;
 constexpr std::size_t kTopLogprobBytes = 128;
+
+constexpr std::chrono::seconds kSettlePatience{10};
 
 std::size_t bytes_of(const TokenEvent& event) {
   return kEventBytes + event.top_logprobs.size() * kTopLogprobBytes + event.embedding.size() * sizeof(float);
@@ -98,27 +101,18 @@ void Generation::add(engine::Request request, bool is_same_prompt) {
   const std::size_t index = choices_.size();
   if (!is_same_prompt) report_.usage.prompt_tokens += request.prompt.size();
   choices_.push_back({.text = chat::AnswerText(model_.tokenizer, *std::move(stops)), .counts_prompt = !is_same_prompt});
-  const auto id = index == 0 ? submit_first(std::move(request))
-                             : model_.engine->engine().submit(
-                                   std::move(request),
-                                   [inbox = inbox_, index](const TokenEvent& event) { inbox->put(index, event); });
+  const auto id = submit(std::move(request), index);
   if (!id) throw ApiException({.message = id.error().message});
   choices_.back().id = *id;
   ++num_running_;
+  ++num_in_engine_;
 }
 
-// The engine traces the first choice alone.
-base::Result<engine::RequestId> Generation::submit_first(engine::Request request) {
-  // A seed that nobody gave is drawn here, so that the answer can be told how it came about.
-  if (!request.sampling.seed) request.sampling.seed = sampling::random_seed();
-  if (request.pooling == engine::Pooling::kNone)
-    trace_.recording() = {.prompt = request.prompt, .answer = {}, .sampling = request.sampling};
-  const auto& side = trace_.engine_side();
-  const auto take = [inbox = inbox_, side](const TokenEvent& event) {
-    if (event.finish_reason) side->has_ended = true;
-    inbox->put(0, event);
-  };
-  return model_.engine->engine().submit(std::move(request), take, &side->timeline);
+base::Result<engine::RequestId> Generation::submit(engine::Request request, std::size_t index) {
+  if (index == 0) record(request);
+  const auto& timeline = trace_.engine_timeline();
+  const auto put = [inbox = inbox_, timeline, index](const TokenEvent& event) { inbox->put(index, event); };
+  return model_.engine->engine().submit(std::move(request), put, timeline.get());
 }
 
 void Generation::abort() {
@@ -134,14 +128,50 @@ Awaitable<std::vector<ChoiceDelta>> Generation::wait(std::chrono::milliseconds p
   co_return take();
 }
 
+// A seed that nobody gave is drawn here, so that the answer can be told how it came about.
+void Generation::record(engine::Request& request) {
+  if (!request.sampling.seed) request.sampling.seed = sampling::random_seed();
+  if (request.pooling == engine::Pooling::kNone)
+    trace_.recording() = {.prompt = request.prompt, .answer = {}, .sampling = request.sampling};
+}
+
+Awaitable<void> Generation::settle() {
+  take();
+  while (num_in_engine_ > 0) {
+    co_await inbox_->wait(kSettlePatience);
+    take();
+  }
+}
+
+trace::Parts Generation::parts() const {
+  const trace::Timeline& timeline = trace_.timeline();
+  const engine::RequestTimings& engine = report_.last_timings;
+  const auto nanoseconds = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
+  const std::int64_t end_ns = timeline.ns_at(answered_);
+  trace::Parts parts = trace::parts_outside(timeline, {end_ns - nanoseconds(engine.total_s()), end_ns});
+  using enum trace::Stage;
+  parts.add(kQueue, nanoseconds(engine.queue_s));
+  parts.add(kLookup, nanoseconds(engine.lookup_s));
+  parts.add(kSchedule, nanoseconds(engine.schedule_s));
+  parts.add(kPrefill, nanoseconds(engine.prefill_s));
+  parts.add(kDecode, nanoseconds(engine.decode_s));
+  parts.add(kSample, nanoseconds(engine.sample_s));
+  parts.add(kOther, nanoseconds(engine.other_s));
+  return parts;
+}
+
 std::vector<ChoiceDelta> Generation::take() {
   std::vector<ChoiceDelta> news;
   const std::vector<Inbox::Item> items = inbox_->take();
-  if (items.empty()) return news;
+  num_in_engine_ -= static_cast<std::size_t>(
+      std::ranges::count_if(items, [](const Inbox::Item& item) { return item.event.finish_reason.has_value(); }));
+  if (items.empty() || has_ended()) return news;
   note_delivery(items.front().came);
   const trace::ScopedSpan span(trace_.timeline(), trace::Stage::kDetokenize);
   for (const Inbox::Item& item : items) {
     if (choices_[item.choice].has_ended) continue;  // by a stop string; what the engine still made is not asked for
+    answered_ = item.came;
+    report_.last_timings = item.event.timings;
     report_.total_s = std::chrono::duration<double>(item.came - began_).count();
     if (item.choice == 0 && item.event.token) {
       report_.token_times_s.push_back(report_.total_s);
@@ -152,12 +182,11 @@ std::vector<ChoiceDelta> Generation::take() {
   return news;
 }
 
-// The way from the engine's thread to this one.
+// The way from the engine's thread to this one; what this one did meanwhile has its own spans.
 void Generation::note_delivery(Clock::time_point came) {
   trace::Timeline& timeline = trace_.timeline();
-  const std::int64_t now_ns = timeline.now_ns();
-  const auto waited = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - came).count();
-  timeline.record(trace::Stage::kOther, {now_ns - waited, now_ns}, {}, "delivery");
+  const std::int64_t since_ns = std::max(timeline.ns_at(came), timeline.last_end_ns());
+  timeline.record(trace::Stage::kOther, {since_ns, timeline.now_ns()}, {}, "delivery");
 }
 
 void Generation::take_event(std::size_t index, const TokenEvent& event, std::vector<ChoiceDelta>& news) {

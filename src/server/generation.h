@@ -41,6 +41,7 @@ struct ChoiceDelta {
 struct GenerationReport {
   Usage usage;
   engine::RequestTimings timings;
+  engine::RequestTimings last_timings;               // of the choice that had news last
   std::optional<kvcache::PrefixExplanation> prefix;  // of the first choice's prompt; nothing where none is cached
   std::vector<double> token_times_s;  // when each token came, from the moment at which the request was submitted
   double total_s = 0.0;               // to the last token of all choices
@@ -72,6 +73,12 @@ class Generation {
   std::chrono::steady_clock::time_point began() const { return began_; }
   // Ends every choice with kAbort within one step. Any thread.
   void abort();
+  // Waits until the engine has nothing of it any more: it learns of a stop string within one step.
+  Awaitable<void> settle();
+  // When the last token that was wanted came.
+  std::chrono::steady_clock::time_point answered() const { return answered_; }
+  // The time since the request came, divided; while the engine worked it is the engine's.
+  trace::Parts parts() const;
 
   const ServedModel& model() const { return model_; }
   // Of what was taken so far.
@@ -88,7 +95,8 @@ class Generation {
     std::vector<TokenScore> held_scores = {};  // of tokens whose text is still held back
   };
 
-  base::Result<engine::RequestId> submit_first(engine::Request request);
+  base::Result<engine::RequestId> submit(engine::Request request, std::size_t index);
+  void record(engine::Request& request);
   std::vector<ChoiceDelta> take();
   void note_delivery(std::chrono::steady_clock::time_point came);
   void take_event(std::size_t index, const engine::TokenEvent& event, std::vector<ChoiceDelta>& news);
@@ -99,8 +107,10 @@ class Generation {
   RequestTrace& trace_;
   std::vector<Choice> choices_;
   std::size_t num_running_ = 0;
+  std::size_t num_in_engine_ = 0;
   GenerationReport report_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point answered_ = began_;
   std::shared_ptr<Inbox> inbox_;  // shared with callbacks that the engine may still hold when this dies
 };
 

@@ -73,7 +73,9 @@ class Metrics::State {
     observe_times(labels, report);
   }
 
-  std::string text(const ModelPool& models) {
+  std::string text(const ModelPool& models, const trace::SpanExporter::Counts& spans) {
+    raise(spans_.Add({{"outcome", "sent"}}), spans.sent);
+    raise(spans_.Add({{"outcome", "dropped"}}), spans.dropped);
     for (const ModelSlot& slot : models.slots())
       take_slot(slot);
     return prometheus::TextSerializer().Serialize(registry_.Collect());
@@ -98,8 +100,7 @@ class Metrics::State {
     const LoadedModel* loaded = slot.loaded();
     model_loaded_.Add(labels).Set(loaded != nullptr ? 1 : 0);
     model_bytes_.Add(labels).Set(loaded != nullptr ? as_double(loaded->memory_bytes()) : 0);
-    prometheus::Counter& loads = model_loads_.Add(labels);
-    loads.Increment(as_double(slot.num_loads()) - loads.Value());
+    raise(model_loads_.Add(labels), slot.num_loads());
     take_stats(labels, loaded != nullptr ? loaded->served().engine->stats() : engine::EngineStats{.num_blocks = 1});
   }
 
@@ -110,6 +111,9 @@ class Metrics::State {
     kv_cached_.Add(labels).Set(as_double(stats.num_blocks_cached * stats.block_bytes));
     advance(preemptions_.Add(labels), stats.num_preemptions);
     advance(steps_.Add(labels), stats.num_steps);
+  }
+  static void raise(prometheus::Counter& counter, std::size_t to) {
+    counter.Increment(as_double(to) - counter.Value());
   }
   // The engine counts by itself, and from 0 again when its model was loaded again.
   void advance(prometheus::Counter& counter, std::size_t now) {
@@ -136,6 +140,8 @@ class Metrics::State {
   Counters& preemptions_ = counters("vllm:num_preemptions_total", "Answers interrupted because KV blocks ran out");
   Counters& steps_ = counters("vitrine_engine_steps_total", "Forward passes");
   Counters& model_loads_ = counters("vitrine_model_loads_total", "How often the model was loaded");
+  Counters& spans_ =
+      counters("vitrine_otlp_spans_total", "Spans of requests that went to --otlp-endpoint or were dropped");
   Gauges& model_loaded_ = gauges("vitrine_model_loaded", "1 while the model is loaded");
   Gauges& model_bytes_ = gauges("vitrine_model_memory_bytes", "Weights, KV cache and buffers that the model holds");
   Gauges& running_ = gauges("vllm:num_requests_running", "Sequences that run");
@@ -168,8 +174,8 @@ void Metrics::observe(const std::string& model, const GenerationReport& report) 
   state_->observe(model, report);
 }
 
-std::string Metrics::text(const ModelPool& models) {
-  return state_->text(models);
+std::string Metrics::text(const ModelPool& models, const trace::SpanExporter::Counts& spans) {
+  return state_->text(models, spans);
 }
 
 }  // namespace vitrine::server

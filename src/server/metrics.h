@@ -7,6 +7,7 @@
 
 #include "server/generation.h"
 #include "server/model_pool.h"
+#include "trace/otlp.h"
 
 namespace vitrine::server {
 
@@ -23,8 +24,8 @@ class Metrics {
   void count_response(std::string_view path, unsigned status);
   // A request whose choices have all ended.
   void observe(const std::string& model, const GenerationReport& report);
-  // With what the models hold now.
-  std::string text(const ModelPool& models);
+  // With what the models hold now, and what an exporter of spans did.
+  std::string text(const ModelPool& models, const trace::SpanExporter::Counts& spans);
 
  private:
   class State;

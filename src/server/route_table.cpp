@@ -20,6 +20,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"GET", "/metrics", Scope::kScrape, answer_metrics},
     {"GET", "/v1/admin/live", Scope::kAdmin, answer_live},
     {"GET", "/v1/models", Scope::kUser, answer_models},
+    {"GET", "/v1/requests", Scope::kUser, answer_requests},
     {"GET", "/v1/requests/{id}/trace", Scope::kUser, answer_request_trace},
     {"GET", "/v1/requests/{id}/xray", Scope::kUser, answer_xray},
     {"GET", "/v1/requests/{id}/xray/logits", Scope::kUser, answer_xray_logits},

@@ -100,10 +100,6 @@ ApiError true_error(const Exchange& exchange, const ApiError& error) {
   return exchange.is_gone() ? client_gone() : error;
 }
 
-std::string name_of(const ApiError& error) {
-  return error.code.empty() ? std::string(error.type()) : error.code;
-}
-
 }  // namespace
 
 std::string_view strip_base(std::string_view path) {
@@ -188,7 +184,7 @@ std::optional<HttpResponse> Router::refuse_head(const HttpRequest& head, const s
     admit(head, admission);
   } catch (const ApiException& exception) {
     const ApiError& error = exception.error();
-    const std::string name = name_of(error);
+    const std::string name = error.name();
     RequestOutcome outcome = admission.outcome(head, id);
     outcome.status = error.status;
     outcome.error = name;
@@ -234,7 +230,7 @@ Awaitable<void> Router::handle(Exchange& exchange) {
     fmt::print(stderr, "vitrine: request {}: {}\n", exchange.id(), exception.what());
     error = ApiError{.status = 500, .message = "the server failed on this request; its log says why"};
   }
-  open.error = error ? name_of(*error) : "";
+  open.error = error ? error->name() : "";
   open.status = error && !exchange.has_begun() ? error->status : exchange.status();
   service_.metrics().count_response(open.admission.path(), open.status);
   if (!error) co_return;

@@ -66,7 +66,9 @@ class Server::State {
                   .allowed_hosts = options_.allowed_hosts,
                   .is_exposed = is_exposed(options_),
                   .models = options_.models,
-                  .xray_bytes = options_.xray_bytes},
+                  .xray_bytes = options_.xray_bytes,
+
+                  .exporter = options_.exporter},
                  open_accounting(options_)),
         log_(options_.log),
         router_(service_, access_, log_),

@@ -14,7 +14,8 @@
 #include "server/metrics.h"
 #include "server/model_pool.h"
 #include "server/replay_store.h"
-#include "server/request_trace.h"
+#include "server/trace_store.h"
+#include "trace/otlp.h"
 
 namespace vitrine::server {
 
@@ -27,6 +28,7 @@ class Service {
     bool is_exposed = false;                 // to other machines, which may call it by its address
     ModelPool::Options models = {};
     std::size_t xray_bytes = 0;  // that requests computed again for an X-ray may hold
+    trace::SpanExporter* exporter = nullptr;  // of finished requests; null: there is none
   };
   // `accounting` is null where the server has no place for state: then there are no keys, and nothing is noted.
   Service(std::vector<ModelOffer> models, Options options, std::unique_ptr<Accounting> accounting);

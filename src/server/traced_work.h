@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -28,8 +29,9 @@ Awaitable<std::invoke_result_t<Work&>> run_traced(Exchange& exchange, Service& s
 
 // What `work` returns, with a span of it.
 template <typename Work>
-std::invoke_result_t<Work&> traced(trace::Timeline& timeline, trace::Stage stage, Work work) {
-  const trace::ScopedSpan span(timeline, stage);
+std::invoke_result_t<Work&> traced(trace::Timeline& timeline, trace::Stage stage, Work work,
+                                   std::string_view name = {}) {
+  const trace::ScopedSpan span(timeline, stage, {}, name);
   return work();
 }
 

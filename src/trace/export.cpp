@@ -66,6 +66,14 @@ json to_json(const Timeline& timeline) {
           {"wall_s", seconds(timeline.wall_ns())}};
 }
 
+nlohmann::ordered_json to_json(const Parts& parts) {
+  nlohmann::ordered_json stages = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < kNumStages; ++i) {
+    if (parts.stage_ns[i] > 0) stages[std::string(stage_name(static_cast<Stage>(i)))] = seconds(parts.stage_ns[i]);
+  }
+  return stages;
+}
+
 std::string to_chrome_trace(const Timeline& timeline) {
   std::vector<json> attributes = attributes_by_span(timeline);
   json events = json::array();

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "trace/parts.h"
 #include "trace/timeline.h"
 
 namespace vitrine::trace {
@@ -12,6 +13,9 @@ namespace vitrine::trace {
 // `parent` is an index into spans, or null; times are seconds since the timeline began. A span that is still open has
 // end_s null.
 nlohmann::json to_json(const Timeline& timeline);
+
+// {name: seconds} of the stages that took any time.
+nlohmann::ordered_json to_json(const Parts& parts);
 
 // The Trace Event Format that chrome://tracing and Perfetto read: one complete event ("ph": "X") per span,
 // microseconds.

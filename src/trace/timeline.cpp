@@ -9,8 +9,8 @@ namespace vitrine::trace {
 namespace {
 
 constexpr std::string_view kStageNames[] = {
-    "load",   "queue", "template", "tokenize", "schedule",   "prefill",
-    "decode", "layer", "op",       "sample",   "detokenize", "other",
+    "load",   "queue", "template", "tokenize", "lookup",     "schedule", "prefill",
+    "decode", "layer", "op",       "sample",   "detokenize", "socket",   "other",
 };
 static_assert(std::size(kStageNames) == kNumStages);
 
@@ -37,13 +37,18 @@ std::int64_t union_length(std::span<Interval> intervals, std::int64_t end_ns) {
   return length;
 }
 
-Timeline::Timeline(std::size_t capacity) : start_(std::chrono::steady_clock::now()), capacity_(capacity) {
+Timeline::Timeline(std::size_t capacity, TimePoint start) : start_(start), capacity_(capacity) {
   VT_CHECK(capacity < SpanId::kNone / 2, "span ids have 32 bits");
   spans_.reserve(std::min(capacity, kInitialSpans));
 }
 
-std::int64_t Timeline::now_ns() const {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start_).count();
+std::int64_t Timeline::ns_at(TimePoint moment) const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(moment - start_).count();
+}
+
+SpanId Timeline::keep(const Span& span) {
+  spans_.push_back(span);
+  return {static_cast<std::uint32_t>(spans_.size() - 1)};
 }
 
 SpanId Timeline::begin(Stage stage, SpanId parent, std::string_view name) {
@@ -51,10 +56,7 @@ SpanId Timeline::begin(Stage stage, SpanId parent, std::string_view name) {
                   .time = {.start_ns = now_ns(), .end_ns = Span::kOpen},
                   .parent = parent,
                   .stage = stage};
-  if (spans_.size() < capacity_) {
-    spans_.push_back(span);
-    return {static_cast<std::uint32_t>(spans_.size() - 1)};
-  }
+  if (spans_.size() < capacity_) return keep(span);
   open_overflow_.push_back(span);
   return {static_cast<std::uint32_t>(capacity_ + open_overflow_.size() - 1)};
 }
@@ -62,7 +64,7 @@ SpanId Timeline::begin(Stage stage, SpanId parent, std::string_view name) {
 void Timeline::end(SpanId id) {
   if (wall_ns_) return;  // finishing ended it
   Span& span = at(id);
-  span.time.end_ns = now_ns();
+  last_end_ns_ = span.time.end_ns = now_ns();
   if (id.index < capacity_) return;
   count_overflowed(span);
   while (!open_overflow_.empty() && open_overflow_.back().time.end_ns != Span::kOpen)
@@ -71,16 +73,16 @@ void Timeline::end(SpanId id) {
 
 SpanId Timeline::record(Stage stage, Interval time, SpanId parent, std::string_view name) {
   const Span span{.name = name.empty() ? stage_name(stage) : name, .time = time, .parent = parent, .stage = stage};
-  if (spans_.size() < capacity_) {
-    spans_.push_back(span);
-    return {static_cast<std::uint32_t>(spans_.size() - 1)};
-  }
+  last_end_ns_ = std::max(last_end_ns_, time.end_ns);
+  if (spans_.size() < capacity_) return keep(span);
   count_overflowed(span);
   return {};
 }
 
 void Timeline::add(const Timeline& other) {
-  const std::int64_t offset_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(other.start_ - start_).count();
+  VT_CHECK(open_overflow_.empty(), "an open span's id depends on the capacity");
+  const std::int64_t offset_ns = ns_at(other.start_);
+  capacity_ += other.spans_.size();
   std::vector<SpanId> ids;
   for (const Span& span : other.spans_) {
     const std::int64_t end_ns = span.time.end_ns == Span::kOpen ? other.wall_ns() : span.time.end_ns;
@@ -106,13 +108,15 @@ void Timeline::finish() {
 void Timeline::finish_at(std::int64_t wall_ns) {
   if (wall_ns_) return;
   wall_ns_ = wall_ns;
-  for (Span& span : spans_) {
-    if (span.time.end_ns == Span::kOpen) span.time.end_ns = std::max(wall_ns, span.time.start_ns);
-  }
   for (Span& span : open_overflow_) {
     if (span.time.end_ns != Span::kOpen) continue;
     span.time.end_ns = std::max(wall_ns, span.time.start_ns);
     count_overflowed(span);
+  }
+  keep_last();
+  for (Span& span : spans_) {
+    span.time.start_ns = std::min(span.time.start_ns, wall_ns);
+    span.time.end_ns = span.time.end_ns == Span::kOpen ? wall_ns : std::min(span.time.end_ns, wall_ns);
   }
 }
 
@@ -140,13 +144,37 @@ Stage Timeline::stage_of(SpanId id) const {
 }
 
 void Timeline::count_overflowed(const Span& span) {
-  const std::int64_t length = span.time.end_ns - span.time.start_ns;
-  const bool is_top_level = span.parent == SpanId{};
   ++num_overflowed_;
+  add_to_totals(span, 1);
+  if (span.parent != SpanId{}) return;
+  if (last_overflow_.size() < kNumLast) return last_overflow_.push_back(span);
+  last_overflow_[next_last_] = span;
+  next_last_ = (next_last_ + 1) % kNumLast;
+}
+
+void Timeline::add_to_totals(const Span& span, std::int64_t sign) {
+  const std::int64_t length = sign * (span.time.end_ns - span.time.start_ns);
+  const bool is_top_level = span.parent == SpanId{};
   if (is_top_level) overflow_top_level_ns_ += length;
-  if (is_top_level || stage_of(span.parent) != span.stage) {
+  if (is_top_level || stage_of(span.parent) != span.stage)
     overflow_stage_ns_[static_cast<std::size_t>(span.stage)] += length;
+}
+
+// How a long request ended matters as much as how it began.
+void Timeline::keep_last() {
+  std::ranges::rotate(last_overflow_, last_overflow_.begin() + static_cast<std::ptrdiff_t>(next_last_));
+  for (const Span& span : last_overflow_) {
+    add_to_totals(span, -1);
+    --num_overflowed_;
+    keep(span);
   }
+  capacity_ = std::max(capacity_, spans_.size());
+  last_overflow_.clear();
+}
+
+std::size_t Timeline::size_bytes() const {
+  return sizeof(Timeline) + spans_.capacity() * sizeof(Span) + attributes_.capacity() * sizeof(Attribute) +
+         last_overflow_.capacity() * sizeof(Span);
 }
 
 void ScopedSpan::annotate(std::string_view key, AttributeValue value) {

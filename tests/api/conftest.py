@@ -14,15 +14,16 @@ import pytest
 class ServerProcess:
     """`vitrine serve` on a free port; `url` is its address without a path. Its keys are those of the folder `state`.
 
-    `names` are those of the test's model; `models`, where given, are words NAME=PATH in their place."""
+    `names` are those of the test's model; `models`, where given, are words NAME=PATH in their place; `env` are further
+    variables of the environment."""
 
-    def __init__(self, state, *flags, names=("smollm2",), models=None):
+    def __init__(self, state, *flags, names=("smollm2",), models=None, env=None):
         models = models or [f"{name}={os.environ['VITRINE_TEST_MODEL']}" for name in names]
         first = models[0].partition("=")[0]
         self.process = subprocess.Popen(
             [os.environ["VITRINE_BINARY"], "serve", *models, "--port", "0", "--alias", f"gpt-4o-mini={first}", *flags],
             stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "VITRINE_STATE": str(state)})
+            env={**os.environ, "VITRINE_STATE": str(state), **(env or {})})
         self.url = None
         for line in self.process.stderr:
             found = re.search(r"Serving .+ at (http://\S+)", line)

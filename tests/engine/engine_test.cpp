@@ -299,6 +299,62 @@ TEST(Engine, RecordsASpanForEachWaitChunkStepAndSample) {
   }));
 }
 
+std::vector<trace::Span> by_start(const trace::Timeline& timeline) {
+  std::vector<trace::Span> spans(timeline.spans().begin(), timeline.spans().end());
+  std::ranges::stable_sort(spans, {}, [](const trace::Span& span) { return span.time.start_ns; });
+  return spans;
+}
+
+// Each begins where the one before ended.
+void expect_without_gaps(const trace::Timeline& timeline) {
+  const std::vector<trace::Span> spans = by_start(timeline);
+  for (std::size_t i = 1; i < spans.size(); ++i)
+    EXPECT_EQ(spans[i].time.start_ns, spans[i - 1].time.end_ns) << i << ": " << spans[i].name;
+}
+
+TEST(Engine, SpansOfARequestFollowEachOtherWithoutAGap) {
+  TestEngine test({.max_chunk_tokens = 64});
+  trace::Timeline timeline;
+  const auto answer = generate(test.engine(), greedy_request(random_prompt(150, 1), 4), nullptr, nullptr, &timeline);
+  ASSERT_TRUE(answer);
+  timeline.finish();
+  expect_without_gaps(timeline);
+  const RequestTimings& timings = answer->last.timings;
+  EXPECT_NEAR(static_cast<double>(timeline.stage_ns(trace::Stage::kLookup)) * 1e-9, timings.lookup_s, 1e-7);
+  EXPECT_GT(timings.lookup_s, 0);
+  const std::vector<trace::Span> spans = by_start(timeline);
+  EXPECT_NEAR(static_cast<double>(spans.back().time.end_ns - spans.front().time.start_ns) * 1e-9, timings.total_s(),
+              1e-6);
+}
+
+TEST(Engine, ChoicesThatShareATimelineWriteToItOneAfterTheOther) {
+  TestEngine test({.kv_memory_bytes = kv_bytes_of_blocks(64), .max_sequences = 4});
+  trace::Timeline timeline;
+  std::size_t num_ended = 0;
+  for (const std::size_t max_tokens : {3U, 1U, 20U, 8U}) {
+    ASSERT_TRUE(test.engine().submit(
+        greedy_request(random_prompt(20, static_cast<unsigned>(max_tokens)), max_tokens),
+        [&](const TokenEvent& event) { num_ended += event.finish_reason ? 1 : 0; }, &timeline));
+  }
+  while (num_ended < 4)
+    test.engine().step();
+  timeline.finish();
+  expect_without_gaps(timeline);
+  EXPECT_EQ(std::ranges::count(timeline.spans(), trace::Stage::kDecode, &trace::Span::stage), 19);
+}
+
+TEST(Engine, ACallbackThatRecordsSpansStandsForItself) {
+  TestEngine test;
+  trace::Timeline timeline;
+  const auto note = [&](const TokenEvent&) { const trace::ScopedSpan span(timeline, trace::Stage::kDetokenize); };
+  ASSERT_TRUE(test.engine().submit(greedy_request(random_prompt(20, 1), 4), note, &timeline));
+  while (test.engine().has_work())
+    test.engine().step();
+  timeline.finish();
+  EXPECT_EQ(std::ranges::count(timeline.spans(), "callback", &trace::Span::name), 0);
+  EXPECT_EQ(std::ranges::count(timeline.spans(), trace::Stage::kDetokenize, &trace::Span::stage), 4);
+}
+
 TEST(Engine, NotesItsMemoryInTheLedgerAndTakesItBack) {
   using enum base::MemoryKind;
   base::MemoryLedger ledger;

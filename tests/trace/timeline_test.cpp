@@ -111,8 +111,9 @@ TEST(Timeline, FinishingClosesOpenSpansAndHolds) {
   timeline.begin(Stage::kSample);  // beyond the capacity
   timeline.finish();
   const std::int64_t wall = timeline.wall_ns();
+  ASSERT_EQ(timeline.spans().size(), 2U);
   EXPECT_EQ(timeline.spans()[0].time.end_ns, wall);
-  EXPECT_EQ(timeline.num_dropped_spans(), 1U);
+  EXPECT_EQ(timeline.spans()[1].time.end_ns, wall);
   timeline.end(open);
   EXPECT_EQ(timeline.spans()[0].time.end_ns, wall);
   timeline.finish();
@@ -121,14 +122,44 @@ TEST(Timeline, FinishingClosesOpenSpansAndHolds) {
 
 TEST(Timeline, SpansBeyondTheCapacityStillCountInTheTotals) {
   Timeline timeline(2);
-  timeline.record(Stage::kDecode, {0, 10});
-  timeline.record(Stage::kDecode, {10, 20});
-  timeline.record(Stage::kDecode, {20, 30});
-  timeline.finish_at(40);
-  EXPECT_EQ(timeline.spans().size(), 2U);
-  EXPECT_EQ(timeline.num_dropped_spans(), 1U);
-  EXPECT_EQ(timeline.stage_ns(Stage::kDecode), 30);
+  constexpr std::int64_t kNumSpans = 5 + static_cast<std::int64_t>(Timeline::kNumLast);
+  for (std::int64_t i = 0; i < kNumSpans; ++i)
+    timeline.record(Stage::kDecode, {10 * i, 10 * i + 10});
+  EXPECT_EQ(timeline.num_spans(), kNumSpans);
+  timeline.finish_at(10 * kNumSpans + 10);
+  EXPECT_EQ(timeline.num_dropped_spans(), 3U);
+  EXPECT_EQ(timeline.dropped_ns(Stage::kDecode), 30);
+  EXPECT_EQ(timeline.stage_ns(Stage::kDecode), 10 * kNumSpans);
   EXPECT_EQ(timeline.unaccounted_ns(), 10);
+}
+
+TEST(Timeline, KeepsTheFirstSpansAndTheLast) {
+  Timeline timeline(2);
+  for (std::int64_t i = 0; i < 100; ++i)
+    timeline.record(Stage::kDecode, {i, i + 1});
+  timeline.finish_at(100);
+  ASSERT_EQ(timeline.spans().size(), 2 + Timeline::kNumLast);
+  EXPECT_EQ(timeline.spans()[1].time.start_ns, 1);
+  for (std::size_t i = 0; i < Timeline::kNumLast; ++i)
+    EXPECT_EQ(timeline.spans()[2 + i].time.start_ns, 100 - static_cast<std::int64_t>(Timeline::kNumLast - i));
+}
+
+TEST(Timeline, NothingLiesBehindItsEnd) {
+  Timeline timeline;
+  timeline.record(Stage::kDecode, {10, 30});
+  timeline.record(Stage::kSample, {40, 50});
+  timeline.finish_at(20);
+  EXPECT_EQ(timeline.stage_ns(Stage::kDecode), 10);
+  EXPECT_EQ(timeline.stage_ns(Stage::kSample), 0);
+  for (const Span& span : timeline.spans())
+    EXPECT_LE(span.time.end_ns, 20);
+}
+
+TEST(Timeline, CanHaveBegunBeforeItWasMade) {
+  const auto start = std::chrono::steady_clock::now() - std::chrono::seconds(5);
+  const Timeline timeline(4, start);
+  EXPECT_GE(timeline.now_ns(), 5'000'000'000);
+  EXPECT_EQ(timeline.ns_at(start + std::chrono::microseconds(3)), 3'000);
 }
 
 TEST(Timeline, MeasuredSpansBeyondTheCapacityEndInAnyOrder) {
@@ -139,8 +170,9 @@ TEST(Timeline, MeasuredSpansBeyondTheCapacityEndInAnyOrder) {
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   timeline.end(first);
   timeline.end(second);
-  timeline.finish();
   EXPECT_EQ(timeline.num_dropped_spans(), 2U);
+  timeline.finish();
+  EXPECT_EQ(timeline.num_dropped_spans(), 1U);  // the one within the other
   EXPECT_GE(timeline.stage_ns(Stage::kDecode), 1000000);
   EXPECT_LE(timeline.stage_ns(Stage::kDecode), timeline.wall_ns());
   EXPECT_TRUE(timeline.attributes().empty());

@@ -14,7 +14,9 @@
 #include "server/server.h"
 #include "store/key_store.h"
 #include "tools/hub/files.h"
+#include "tools/hub/http.h"
 #include "tools/machine.h"
+#include "tools/otlp/otlp_exporter.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/runtime_flags.h"
@@ -113,12 +115,15 @@ class ServeCommand final : public Command {
     store::KeyStore keys(required_state_path());
     options_.keys = &keys;
     if (!prices_.empty()) options_.prices = cost::PriceTable(prices_);
+    const auto otlp = otlp::read_otlp_settings(otlp_, VITRINE_VERSION).value_or_throw();
     std::vector<PlannedModel> plans = choose_models(context);
     std::vector<tools::ModelBundle> bundles = plan_models(plans, runtime_flags_, set_memory());
     shared_.chat_template = chat_template_;
     std::vector<server::ModelOffer> offers = offer_models(context, plans);
     if (check_) return report_check(context, offers);
     load_first(context, plans, std::move(bundles), offers);
+    const auto exporter = make_exporter(context, otlp);
+    options_.exporter = exporter.get();
     return serve(context, std::move(offers));
   }
 
@@ -131,10 +136,13 @@ class ServeCommand final : public Command {
     parser.add("--unix", options_.unix_path, "Listen on this Unix domain socket in place of an address")
         .group("Serving");
     parser.add("--name,--served-model-name", name_, "Name of the model for clients").group("Serving");
-    parser.add("--alias", aliases_, "NAME=MODEL: a further name of a model; may be repeated").group("Serving");
+    parser.add("--alias", aliases_, "NAME=MODEL: a further name of a model; may be repeated")
+        .one_each()
+        .group("Serving");
     parser
         .add("--allow-host", options_.allowed_hosts,
              "A further name that clients may call this server by; may be repeated")
+        .one_each()
         .group("Serving");
     parser.add("--prices", prices_, "A TOML file with what a million tokens of each model cost, for `vitrine usage`")
         .group("Serving");
@@ -153,7 +161,9 @@ class ServeCommand final : public Command {
         .add("--xray-memory", xray_memory_,
              "Memory for requests that are computed again to look into them (default 256MiB; 0: none is)")
         .group("Running");
-    parser.add("--pin", pinned_, "A model that is loaded at the start and stays; may be repeated").group("Running");
+    parser.add("--pin", pinned_, "A model that is loaded at the start and stays; may be repeated")
+        .one_each()
+        .group("Running");
     parser
         .add("--keep-alive", keep_alive_s_,
              "Seconds after which a model that nobody asks for is unloaded (default: never)")
@@ -203,6 +213,15 @@ class ServeCommand final : public Command {
         .add_function(
             "--log-format", [this](const std::string& name) { set_log_format(name); },
             "A line for each request: text (default), json or off. No line holds a prompt, an answer or a key")
+        .group("Serving");
+    parser
+        .add("--otlp-endpoint", otlp_.endpoint,
+             "Send each finished request as OpenTelemetry spans to this OTLP receiver over HTTP, a URL such as "
+             "http://127.0.0.1:4318 (/v1/traces is added); no text of prompts or answers is among them. Default: "
+             "OTEL_EXPORTER_OTLP_ENDPOINT, if set")
+        .group("Serving");
+    parser.add("--otlp-header", otlp_.headers, "'NAME: VALUE': sent along to the receiver; may be repeated")
+        .one_each()
         .group("Serving");
     parser.add("--log", log_path_, "Append the lines to this file (default: standard error)").group("Serving");
   }
@@ -330,6 +349,18 @@ class ServeCommand final : public Command {
     return model;
   }
 
+  // null: spans go nowhere.
+  static std::unique_ptr<otlp::OtlpExporter> make_exporter(const Context& context,
+                                                           const std::optional<otlp::OtlpSettings>& settings) {
+    if (!settings) return nullptr;
+    const auto report = [&context](const std::string& line) {
+      context.err.print(fmt::format("vitrine: --otlp-endpoint: {}\n", line));
+    };
+    if (!context.flags.quiet)
+      context.err.print(fmt::format("Spans of requests go to {}\n", hub::url_origin(settings->url)));
+    return std::make_unique<otlp::OtlpExporter>(*settings, report);
+  }
+
   int serve(const Context& context, std::vector<server::ModelOffer> offers) {
     options_.port = static_cast<unsigned short>(port_);
     options_.log = log_options(context.flags.quiet);
@@ -383,6 +414,7 @@ class ServeCommand final : public Command {
   RuntimeFlags runtime_flags_;
   bool is_unbatched_ = false;
   bool check_ = false;
+  otlp::OtlpFlags otlp_;
   ServedRuntime::Shared shared_;
 };
 

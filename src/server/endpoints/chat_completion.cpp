@@ -66,10 +66,14 @@ PreparedCompletion prepare_chat(Exchange& exchange, const ModelRequest& request,
   Fields fields(request.body);
   PreparedCompletion prepared(request);
   prepared.prompt_param = "messages";
-  prepared.options = read_answer_options(fields, Flavour::kChat);
-  const chat::RenderRequest chat = read_chat_prompt(fields, *prepared.model);
-  prepared.warnings = completion_warnings(service, fields, prepared.options);
   trace::Timeline& timeline = exchange.trace()->timeline();
+  auto read = [&] {
+    prepared.options = read_answer_options(fields, Flavour::kChat);
+    chat::RenderRequest chat = read_chat_prompt(fields, *prepared.model);
+    prepared.warnings = completion_warnings(service, fields, prepared.options);
+    return chat;
+  };
+  const chat::RenderRequest chat = traced(timeline, trace::Stage::kOther, read, "read_fields");
   const chat::RenderedChat rendered =
       traced(timeline, trace::Stage::kTemplate, [&] { return render_chat_prompt(chat, *prepared.model); });
   prepared.prompts.push_back(

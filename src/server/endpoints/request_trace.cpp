@@ -20,8 +20,9 @@ Json trace_json(const TraceStore::Entry& entry) {
   for (const engine::FinishReason reason : entry.finish_reasons)
     reasons.push_back(engine::finish_reason_name(reason));
   const Json timeline = trace::to_json(entry.trace->whole());
-  for (const auto& [name, value] : timeline.items())
-    json[name] = value;
+  json["spans"] = timeline.at("spans");
+  json["stages"] = timeline.at("stages");
+  put_parts(json, entry.trace->parts());
   return json;
 }
 
@@ -29,10 +30,10 @@ Json trace_json(const TraceStore::Entry& entry) {
 
 const TraceStore::Entry& find_trace(const Exchange& exchange, const Service& service) {
   const TraceStore::Entry* entry = service.traces().find(exchange.path_value(0));
-  const bool is_admin = exchange.grant() && exchange.grant()->role == store::KeyRole::kAdmin;
-  if (entry != nullptr && (is_admin || entry->tenant == exchange.tenant())) return *entry;
+  if (entry != nullptr && may_see(exchange, *entry)) return *entry;
   throw ApiException({.status = 404,
-                      .message = "request: no trace of it; the last ones that have ended are kept, by x-request-id",
+                      .message = "request: no trace of it; the last ones that have ended are kept, by x-request-id: "
+                                 "/v1/requests lists them",
                       .code = "request_not_found"});
 }
 

@@ -72,7 +72,11 @@ PreparedText prepare_text(Exchange& exchange, const ModelRequest& request, const
   completion.prompts = traced(exchange.trace()->timeline(), trace::Stage::kTokenize,
                               [&] { return read_text_prompts(fields, *completion.model); });
   completion.warnings = completion_warnings(service, fields, completion.options);
-  if (wants_echo) prepared.echoes = echo_texts(fields, completion.prompts, *completion.model);
+  if (wants_echo) {
+    prepared.echoes = traced(
+        exchange.trace()->timeline(), trace::Stage::kDetokenize,
+        [&] { return echo_texts(fields, completion.prompts, *completion.model); }, "echo");
+  }
   completion.end_preparation();
   return prepared;
 }

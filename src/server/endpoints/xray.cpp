@@ -121,7 +121,9 @@ Awaitable<void> answer_xray(Exchange& exchange, Service& service) {
   const Query query(exchange.request().query, {});
   const Xray xray = co_await open_xray(exchange, service);
   const std::optional<explain::Roof> roof = co_await service.replays().roof(*xray.slot);
-  const Json json = document_of(find_trace(exchange, service), xray, roof, service.accounting());
+  const TraceStore::Entry& entry = find_trace(exchange, service);
+  Json json = document_of(entry, xray, roof, service.accounting());
+  put_parts(json["timeline"], entry.trace->parts());
   co_await respond_json(exchange, json);
 }
 

@@ -97,8 +97,8 @@ class TimedSocket {
 class ConnectionExchange final : public Exchange {
  public:
   ConnectionExchange(TimedSocket& stream, std::optional<StrangerCount::Place>& stranger, const HttpLimits& limits,
-                     http::request<http::string_body> message, std::string id)
-      : Exchange(to_request(message), std::move(id)),
+                     http::request<http::string_body> message, std::string id, TimePoint head_came)
+      : Exchange(to_request(message), std::move(id), head_came),
         stream_(stream),
         stranger_(stranger),
         limits_(limits),
@@ -271,6 +271,7 @@ class Connection {
     error_code error;
     const std::string id = "req-" + base::random_hex(12);
     co_await read_head(parser, error);
+    const auto head_came = std::chrono::steady_clock::now();
     std::optional<unsigned> status = status_of(error);
     if (!error && !status) status = check_head(parser.get(), limits_);
     if (!error && !status && may_be_long(parser)) {
@@ -283,7 +284,7 @@ class Connection {
     }
     if (error || status) co_return co_await refuse(status, id);
     is_first_ = false;
-    ConnectionExchange exchange(stream_, stranger_, limits_, parser.release(), id);
+    ConnectionExchange exchange(stream_, stranger_, limits_, parser.release(), id, head_came);
     co_await handler_.handle(exchange);
     co_return exchange.can_go_on();
   }
@@ -345,7 +346,7 @@ class Connection {
   Awaitable<bool> refuse(HttpResponse response, const std::string& id) {
     http::request<http::string_body> nothing(http::verb::get, "/", 11);
     nothing.keep_alive(false);
-    ConnectionExchange exchange(stream_, stranger_, limits_, std::move(nothing), id);
+    ConnectionExchange exchange(stream_, stranger_, limits_, std::move(nothing), id, std::chrono::steady_clock::now());
     co_await exchange.respond(std::move(response));
     co_await linger();
     co_return false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -44,7 +45,8 @@ class Exchange {
 
   // Where its time goes; null where nobody has begun to note it.
   RequestTrace* trace() { return trace_.get(); }
-  void begin_trace() { trace_ = std::make_unique<RequestTrace>(); }
+  // From when its head had come.
+  void begin_trace();
   std::unique_ptr<RequestTrace> take_trace() { return std::move(trace_); }
 
   // What its answer took from a model; nothing where it asked none.
@@ -81,7 +83,10 @@ class Exchange {
   bool is_gone() const { return is_gone_ && !is_cut_; }
 
  protected:
-  Exchange(HttpRequest request, std::string id) : request_(std::move(request)), id_(std::move(id)) {}
+  using TimePoint = std::chrono::steady_clock::time_point;
+  // With its body, which is here now.
+  Exchange(HttpRequest request, std::string id, TimePoint head_came)
+      : request_(std::move(request)), id_(std::move(id)), head_came_(head_came) {}
   void set_begun(unsigned status) { status_ = status; }
   void set_cut() { is_cut_ = true; }
   const HttpHeaders& headers() const { return headers_; }
@@ -89,6 +94,8 @@ class Exchange {
  private:
   HttpRequest request_;
   std::string id_;
+  TimePoint head_came_;
+  TimePoint body_came_ = std::chrono::steady_clock::now();
   std::optional<store::KeyGrant> grant_;
   std::unique_ptr<Quotas::Ticket> ticket_;
   std::unique_ptr<RequestTrace> trace_;

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "base/unix_time.h"
 #include "base/utf8.h"
+#include "trace/export.h"
 #include "trace/latency.h"
 
 namespace vitrine::server {
@@ -62,7 +63,9 @@ Json seconds_or_null(const std::optional<double>& seconds) {
   return seconds ? Json(*seconds) : Json();
 }
 
-Json timings_json(const GenerationReport& report, const PrepareTimes& prepare) {
+Json timings_json(const Generation& generation, const PrepareTimes& prepare) {
+  const GenerationReport& report = generation.report();
+  const trace::Parts parts = generation.parts();
   const trace::LatencySummary latency = trace::summarise_latency(0.0, report.token_times_s);
   Json json;
   json["load_s"] = prepare.load_s;
@@ -71,12 +74,19 @@ Json timings_json(const GenerationReport& report, const PrepareTimes& prepare) {
   json["prefill_s"] = report.timings.prefill_s;
   json["decode_s"] = report.timings.decode_s;
   json["sample_s"] = report.timings.sample_s;
-  json["other_s"] = report.timings.other_s;
+  json["other_s"] = report.timings.lookup_s + report.timings.schedule_s + report.timings.other_s;
   json["ttft_s"] = seconds_or_null(latency.ttft_s);
   json["itl_p50_s"] = seconds_or_null(latency.itl_p50_s);
   json["itl_p99_s"] = seconds_or_null(latency.itl_p99_s);
   json["tpot_s"] = seconds_or_null(latency.tpot_s);
+  put_parts(json, parts);
   return json;
+}
+
+void put_parts(Json& json, const trace::Parts& parts) {
+  json["parts"] = trace::to_json(parts);
+  json["unaccounted_s"] = static_cast<double>(parts.unaccounted_ns()) * 1e-9;
+  json["wall_s"] = static_cast<double>(parts.wall_ns) * 1e-9;
 }
 
 Json prefix_json(const kvcache::PrefixExplanation& prefix, const tokenizer::Tokenizer* tokenizer) {

@@ -30,8 +30,11 @@ struct PrepareTimes {
   double load_s = 0.0;     // waiting for the model to be loaded
   double prepare_s = 0.0;  // template and tokenizer
 };
-// The `timings` of an answer.
-nlohmann::ordered_json timings_json(const GenerationReport& report, const PrepareTimes& prepare);
+// The `timings` of an answer, up to now.
+nlohmann::ordered_json timings_json(const Generation& generation, const PrepareTimes& prepare);
+
+// Sets {parts{STAGE: seconds}, unaccounted_s, wall_s}: the first two sum to the third.
+void put_parts(nlohmann::ordered_json& json, const trace::Parts& parts);
 
 // Why no more of a prompt came from the prefix cache: {cached_tokens, reason} and, where a token differs from the
 // nearest prompt that is cached, {position, cached_text, requested_text}. `tokenizer` may be null: then the texts are

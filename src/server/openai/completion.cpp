@@ -4,15 +4,20 @@
 #include <exception>
 #include <utility>
 
+#include "base/unix_time.h"
 #include "sampling/sampling_params.h"
 #include "server/api_error.h"
 #include "server/openai/answer_json.h"
+#include "server/request_spans.h"
+#include "server/traced_work.h"
 #include "server/usage_recorder.h"
+#include "trace/otlp.h"
 
 namespace vitrine::server {
 namespace {
 
 using engine::FinishReason;
+using trace::Stage;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
@@ -139,38 +144,54 @@ class Answer {
         merge(std::move(news), choices);
     }
     co_await record_usage();
-    const Json answer = whole(choices);
-    const trace::ScopedSpan span(exchange_.trace()->timeline(), trace::Stage::kOther, {}, "write");
+    const Json answer = traced(
+        timeline(), Stage::kOther, [&] { return whole(choices); }, "format");
+    const trace::ScopedSpan span(timeline(), Stage::kSocket, {}, "write");
     co_await respond_json(exchange_, answer);
   }
 
   Awaitable<void> stream() {
-    co_await exchange_.begin_events();
-    std::string first = openings();
-    co_await exchange_.write_events(std::move(first));
+    co_await begin_stream();
     while (!generation_.has_ended()) {
       const std::vector<ChoiceDelta> all = co_await generation_.wait(kKeepAlive);
-      const trace::ScopedSpan span(exchange_.trace()->timeline(), trace::Stage::kOther, {}, "write");
       if (all.empty() && Clock::now() - last_write_ < kKeepAlive) continue;  // a token came whose text is held back
-      std::string events = all.empty() ? ": the answer goes on\n\n" : "";
-      for (const ChoiceDelta& news : all) {
-        if (has_failed(news)) throw failure_of(news);
-        events +=
-            chunk(format_.stream->chunk(news), news.finish_reason && generation_.has_ended() && &news == &all.back());
-      }
+      std::string events = traced(
+          timeline(), Stage::kOther, [&] { return events_of(all); }, "format");
       if (generation_.has_ended()) {
         co_await record_usage();
         events += ending();
       }
       last_write_ = Clock::now();
+      const trace::ScopedSpan span(timeline(), Stage::kSocket, {}, "write");
       co_await exchange_.write_events(std::move(events));
     }
+    const trace::ScopedSpan span(timeline(), Stage::kSocket, {}, "end");
     co_await exchange_.end_events();
   }
 
  private:
+  trace::Timeline& timeline() { return exchange_.trace()->timeline(); }
+
+  Awaitable<void> begin_stream() {
+    const trace::ScopedSpan span(timeline(), Stage::kSocket, {}, "begin");
+    co_await exchange_.begin_events();
+    std::string first = openings();
+    co_await exchange_.write_events(std::move(first));
+  }
+
+  // Throws ApiException for a choice that failed.
+  std::string events_of(const std::vector<ChoiceDelta>& all) {
+    std::string events = all.empty() ? ": the answer goes on\n\n" : "";
+    for (const ChoiceDelta& news : all) {
+      if (has_failed(news)) throw failure_of(news);
+      events +=
+          chunk(format_.stream->chunk(news), news.finish_reason && generation_.has_ended() && &news == &all.back());
+    }
+    return events;
+  }
+
   Awaitable<void> record_usage() {
-    const trace::ScopedSpan span(exchange_.trace()->timeline(), trace::Stage::kOther, {}, "usage");
+    const trace::ScopedSpan span(timeline(), Stage::kOther, {}, "usage");
     co_await recorder_.record();
   }
 
@@ -224,8 +245,7 @@ class Answer {
   }
 
   void add_report(Json& json) const {
-    json["timings"] =
-        timings_json(generation_.report(), {.load_s = prepared_.load_s, .prepare_s = prepared_.prepare_s});
+    json["timings"] = timings_json(generation_, {.load_s = prepared_.load_s, .prepare_s = prepared_.prepare_s});
     if (const auto& prefix = generation_.report().prefix)
       json["prefix_cache"] = prefix_json(*prefix, prepared_.model->tokenizer);
     if (!prepared_.warnings.empty()) json["warnings"] = prepared_.warnings;
@@ -241,37 +261,71 @@ class Answer {
 };
 
 // Whoever asked is told nothing more; what was computed is noted all the same.
-Awaitable<void> end_early(Generation& generation, UsageRecorder& recorder) {
+Awaitable<void> end_early(trace::Timeline& timeline, Generation& generation, UsageRecorder& recorder) {
   generation.abort();
   while (!generation.has_ended())
     co_await generation.wait(kKeepAlive);
+  const trace::ScopedSpan span(timeline, Stage::kOther, {}, "usage");
   try {
     co_await recorder.record();
   } catch (const ApiException&) {  // the client hears of the first failure
   }
 }
 
-void keep_trace(Exchange& exchange, Service& service, const Generation& generation) {
-  exchange.trace()->timeline().finish();
+// As the API names it, or "client_gone"; empty without one.
+std::string error_of(const Exchange& exchange, const std::exception_ptr& failure) {
+  if (failure == nullptr) return "";
+  if (exchange.is_gone()) return "client_gone";
+  try {
+    std::rethrow_exception(failure);
+  } catch (const ApiException& exception) {
+    return exception.error().name();
+  } catch (const boost::system::system_error&) {
+    return "client_gone";
+  } catch (const std::exception&) {
+    return "server_error";
+  }
+}
+
+AskedFor asked_for(const PreparedCompletion& prepared) {
+  const AnswerOptions& options = prepared.options;
+  return {.model = options.model,
+          .sampling = options.sampling,
+          .max_tokens = options.max_tokens,
+          .num_choices = options.num_choices,
+          .is_streamed = options.stream};
+}
+
+// When the answer is out, or nobody waits for it.
+Awaitable<TraceStore::Entry> finish_trace(Exchange& exchange, Generation& generation) {
+  exchange.trace()->finish();
+  co_await generation.settle();
+  exchange.trace()->finish_engine(generation.answered());
   const GenerationReport& report = generation.report();
-  service.traces().add({.id = exchange.id(),
-                        .tenant = exchange.tenant(),
-                        .model = generation.model().name,
-                        .usage = report.usage,
-                        .finish_reasons = report.finish_reasons,
-                        .token_times_s = report.token_times_s,
-                        .prefix = report.prefix,
-                        .trace = exchange.take_trace()});
+  co_return TraceStore::Entry{.id = exchange.id(),
+                              .tenant = exchange.tenant(),
+                              .model = generation.model().name,
+                              .route = std::string(exchange.route()),
+                              .usage = report.usage,
+                              .finish_reasons = report.finish_reasons,
+                              .token_times_s = report.token_times_s,
+                              .prefix = report.prefix,
+                              .ended_s = base::unix_time_s(),
+                              .trace = exchange.take_trace()};
 }
 
 Awaitable<void> run(Exchange& exchange, Service& service, const PreparedCompletion& prepared, Format format) {
   const auto executor = co_await asio::this_coro::executor;
+  trace::Timeline& timeline = exchange.trace()->timeline();
+  const trace::SpanId check_span = timeline.begin(Stage::kOther, {}, "check");
   check(prepared);
   const AnswerQueue::Place place(*prepared.queue, prepared.num_choices());
   const Share share = take_share(exchange, prepared);
   Generation generation(executor, *prepared.model, prepared.options.stops, *exchange.trace());
   UsageRecorder recorder(executor, exchange, service.accounting(), generation);
-  submit(prepared, share, generation);
+  timeline.end(check_span);
+  traced(
+      timeline, Stage::kLookup, [&] { submit(prepared, share, generation); }, "submit");
   const LiveRequests::Entry entry(service.live(), exchange.id(), exchange.tenant(), generation);
   std::exception_ptr failure;
   try {
@@ -284,9 +338,13 @@ Awaitable<void> run(Exchange& exchange, Service& service, const PreparedCompleti
     }
   } catch (...) {
     failure = std::current_exception();
+    timeline.record(Stage::kOther, {timeline.last_end_ns(), timeline.now_ns()}, {}, "failure");
   }
-  if (failure != nullptr) co_await end_early(generation, recorder);
-  keep_trace(exchange, service, generation);
+  if (failure != nullptr) co_await end_early(timeline, generation, recorder);
+  TraceStore::Entry trace = co_await finish_trace(exchange, generation);
+  if (trace::SpanExporter* exporter = service.options().exporter; exporter != nullptr)
+    exporter->offer(request_spans(exchange, trace, asked_for(prepared), error_of(exchange, failure)));
+  service.traces().add(std::move(trace));
   if (failure != nullptr) std::rethrow_exception(failure);
   service.metrics().observe(prepared.model->name, generation.report());
 }

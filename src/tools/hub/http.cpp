@@ -3,6 +3,8 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <charconv>
+#include <ctime>
 #include <mutex>
 #include <utility>
 
@@ -124,6 +126,20 @@ std::string HttpResponse::header(const std::string& name) const {
 }
 
 base::Result<HttpResponse> HttpClient::get(const HttpRequest& request, const BodySink& sink) {
+  return transfer(Method::kGet, request, sink);
+}
+
+base::Result<HttpResponse> HttpClient::post(const HttpRequest& request, std::size_t max_bytes, std::string& text) {
+  text.clear();
+  return transfer(Method::kPost, request,
+                  [&](const HttpResponse&, std::span<const std::byte> bytes) -> base::Result<void> {
+                    const std::size_t num_taken = std::min(bytes.size(), max_bytes - text.size());
+                    text.append(reinterpret_cast<const char*>(bytes.data()), num_taken);
+                    return {};
+                  });
+}
+
+base::Result<HttpResponse> HttpClient::transfer(Method method, const HttpRequest& request, const BodySink& sink) {
   CURL* curl = handle_->curl;
   curl_easy_reset(curl);
   Transfer transfer{sink, cancelled_, {}, std::nullopt};
@@ -134,7 +150,7 @@ base::Result<HttpResponse> HttpClient::get(const HttpRequest& request, const Bod
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   // A secure source must not hand over to an insecure one.
   curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, is_https ? "https" : "http,https");
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, method == Method::kGet ? 1L : 0L);
   curl_easy_setopt(curl, CURLOPT_MAXREDIRS, 8L);
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "vitrine");
@@ -148,6 +164,10 @@ base::Result<HttpResponse> HttpClient::get(const HttpRequest& request, const Bod
   curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+  if (method == Method::kPost) {
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.body.data());
+  }
   if (!request.bearer_token.empty()) {
     // libcurl drops these credentials when a redirect changes the host, the port or the scheme.
     curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
@@ -171,6 +191,18 @@ base::Result<HttpResponse> HttpClient::get_text(const HttpRequest& request, std:
     text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return {};
   });
+}
+
+std::chrono::seconds retry_after(const HttpResponse& response) {
+  constexpr std::time_t kMost = 86'400;
+  const std::string text = response.header("retry-after");
+  std::time_t seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
+    const std::time_t date = ::curl_getdate(text.c_str(), nullptr);
+    seconds = date < 0 ? 0 : date - std::time(nullptr);
+  }
+  return std::chrono::seconds(std::clamp<std::time_t>(seconds, 0, kMost));
 }
 
 std::string url_origin(std::string_view url) {
