@@ -64,6 +64,8 @@ constexpr std::array kCommands = {
                  "vitrine bench model smollm2-135m-instruct -p 512 -n 128 --batch 1,16",
                  "vitrine bench serve http://127.0.0.1:8080/v1 --model smollm2-135m-instruct --concurrency 1,8,32",
                  make_bench},
+    CommandEntry{"lab", "Measuring", "Measure what articles only tell: the KV cache, batching, paging and more",
+                 "vitrine lab kv-cache", "vitrine lab all smollm2-135m-instruct --out labs", make_lab},
     CommandEntry{"synth", "Measuring", "Write a model of random weights in a known shape, to measure speed with",
                  "vitrine synth --shape llama-3.2-1b --type q4_k_m -o synth.gguf",
                  "vitrine synth --shape tiny-moe --type q8_0 --seed 7 -o tiny.gguf --json", make_synth},
