@@ -104,6 +104,7 @@ engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t
   config.publish_answers = flags.publish_answers;
   config.static_batches = flags.static_batches;
   config.kv_cache = !flags.no_kv_cache;
+  config.contiguous_kv = flags.contiguous_kv;
   config.target_gap_s = 1e-3 * static_cast<double>(flags.target_gap_ms);
   if (flags.context_length == 0 && plan.context_length < plan.model_context_length) {
     warnings_.push_back(fmt::format("context: memory holds {} tokens of the model's {}; --kv-type q8_0 holds more",
