@@ -142,7 +142,7 @@ explain::Roof Runtime::measure_roof() const {
   const BackendChoice choice{
       .isa = backend_->isa(), .paths = backend_->paths(), .num_threads = backend_->num_threads()};
   const plan::Network network = plan::network_of(bundle_.files, *choice.memory());
-  return cli::measure_roof(choice, usual_type(network), model_->weight_bytes());
+  return cli::measure_roof(choice, plan::usual_type(network), model_->weight_bytes());
 }
 
 std::vector<TokenId> Runtime::end_tokens() const {

@@ -137,4 +137,11 @@ Network network_of(const ModelShape& shape, const TensorTypes& types) {
   return network;
 }
 
+tensor::DType usual_type(const Network& network) {
+  std::map<tensor::DType, std::size_t> counts;
+  for (const ops::MatrixSize& matrix : network.matrices)
+    counts[matrix.type] += matrix.num_elements();
+  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
+}
+
 }  // namespace vitrine::plan

@@ -42,6 +42,7 @@ std::size_t EngineRun::submit(engine::Request request, std::size_t stop_after) {
   };
   const auto id = engine_->submit(std::move(request), take);
   if (!id) throw base::Exception(id.error());
+  outcome.id = *id;
   return outcomes_.size() - 1;
 }
 
@@ -53,6 +54,12 @@ void EngineRun::step() {
 void EngineRun::finish() {
   while (engine_->has_work())
     step();
+}
+
+void EngineRun::abort_all() {
+  for (const Outcome& outcome : outcomes_)
+    if (!outcome.has_ended) engine_->abort(outcome.id);
+  finish();
 }
 
 void EngineRun::clear() {

@@ -19,6 +19,7 @@ struct Outcome {
   std::vector<double> token_times_s;
   std::vector<TokenId> tokens;
   std::size_t cached_tokens = 0;
+  engine::RequestId id{};
   bool has_ended = false;
 
   double ttft_s() const { return token_times_s.front() - submitted_s; }
@@ -40,6 +41,8 @@ class EngineRun {
   void step();
   // Steps until nothing is left to do. Throws where the bench is stopped.
   void finish();
+  // Ends all that is under way.
+  void abort_all();
 
   const Outcome& outcome(std::size_t request_idx) const { return outcomes_[request_idx]; }
   const std::deque<Outcome>& outcomes() const { return outcomes_; }

@@ -30,7 +30,7 @@ class TinyBench {
 
 // Runs a spread of which says `median`, clear enough to conclude from.
 inline Spread clear(double median) {
-  return {.median = median, .low = 0.98 * median, .high = 1.02 * median, .num_runs = 5};
+  return {.median = median, .low = 0.999 * median, .high = 1.001 * median, .num_runs = 5};
 }
 // One that says nothing.
 inline Spread vague(double median) {
