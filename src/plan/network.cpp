@@ -1,6 +1,7 @@
 #include "plan/network.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <variant>

@@ -26,7 +26,7 @@ struct RooflineRow {
   double bytes = 0.0;          // that it must read at least
   double compute_share = 0.0;  // of the operations per second that this role was measured to reach at best
   double memory_share = 0.0;   // of the bytes per second that can be read
-  Spread balance;              // compute_share to memory_share, run by run: above 1, multiplying is nearer to its roof
+  Spread balance = {};         // compute_share to memory_share, run by run: above 1, multiplying is nearer to its roof
 
   double intensity() const { return flops / bytes; }  // operations per byte
   double flops_per_s() const { return flops / step_s; }

@@ -63,7 +63,11 @@ TEST(EngineRun, TimesEachTokenAndTakesNoMoreThanTheClientWants) {
 std::vector<BatchingRow> batching_rows(double padded, double continuous, double latency) {
   std::vector<BatchingRow> rows;
   for (const Batching kind : kBatchings)
-    rows.push_back({.kind = kind, .speedup = clear(1.0), .to_padded = clear(1.0), .latency_to_padded = clear(1.0), .to_static = clear(1.3)});
+    rows.push_back({.kind = kind,
+                    .speedup = clear(1.0),
+                    .to_padded = clear(1.0),
+                    .latency_to_padded = clear(1.0),
+                    .to_static = clear(1.3)});
   rows[1].speedup = clear(padded);
   rows[3].speedup = clear(continuous);
   rows[3].to_padded = clear(continuous / padded);
