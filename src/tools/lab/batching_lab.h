@@ -12,8 +12,8 @@ namespace vitrine::lab {
 
 // The same requests, all there at the start, one after the other and in three kinds of batches.
 struct BatchingOptions {
-  std::vector<std::size_t> prompt_tokens = {24, 40, 32, 48, 28, 44, 36, 30};  // in turn
-  std::vector<std::size_t> answer_tokens = {24, 64, 36, 28, 48, 32, 56, 40};
+  std::vector<std::size_t> prompt_tokens = {24, 40, 32, 28, 36, 30, 38, 26};  // in turn
+  std::vector<std::size_t> answer_tokens = {24, 64, 40, 56, 48, 32, 60, 52};
   std::size_t num_requests = 24;
   std::size_t batch = 8;
   Rounds rounds = {.most = 9};

@@ -28,7 +28,7 @@ std::vector<ChunkedVariant> chunked_variants(const ChunkedPrefillOptions& option
   std::vector<ChunkedVariant> variants = {{"one step", options.long_prompt_tokens, kAnyGap}};
   for (const std::size_t chunk : options.chunks)
     variants.push_back({fmt::format("chunks of {}", chunk), chunk, kAnyGap});
-  variants.push_back({"chosen by the engine", engine::EngineConfig{}.max_chunk_tokens, 0.0});
+  variants.push_back({"the engine's choice", engine::EngineConfig{}.max_chunk_tokens, 0.0});
   return variants;
 }
 
@@ -116,14 +116,16 @@ std::vector<std::string> chunked_plots(std::span<const ChunkedPrefillRow> rows) 
 
 Conclusion conclude_chunked_prefill(std::span<const ChunkedPrefillRow> rows) {
   std::vector<Claim> claims;
-  for (const ChunkedPrefillRow& row : rows.subspan(1))
-    claims.push_back({fmt::format("the longest gap of the answers, {} to the prompt in one step", row.variant),
-                      row.longest_to_whole, Comparison::kLess});
+  for (const ChunkedPrefillRow& row : rows.subspan(1)) {
+    const char* subject =
+        claims.empty() ? "the longest gap of the answers, to that beside a prompt in one step: with " : "with ";
+    claims.push_back({subject + row.variant, row.longest_to_whole, Comparison::kLess});
+  }
   Conclusion conclusion = judge(claims);
-  const ChunkedPrefillRow& own = rows.back();
-  conclusion.text +=
-      fmt::format(" The prompt pays for it: its first token takes {} as long {} and {} {}.", times(own.ttft_to_whole),
-                  own.variant, times(rows[rows.size() - 2].ttft_to_whole), rows[rows.size() - 2].variant);
+  conclusion.text += " The prompt pays for it, whose first token takes, to that in one step,";
+  for (const ChunkedPrefillRow& row : rows.subspan(1))
+    conclusion.text += fmt::format("{} {} with {}", &row == &rows[1] ? "" : ",", times(row.ttft_to_whole), row.variant);
+  conclusion.text += ".";
   return conclusion;
 }
 

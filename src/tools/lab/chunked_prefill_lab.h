@@ -20,7 +20,7 @@ struct ChunkedPrefillOptions {
 };
 
 struct ChunkedPrefillRow {
-  std::string variant;        // "one step", "chunks of 256", "chosen by the engine"
+  std::string variant;        // "one step", "chunks of 256", "the engine's choice"
   double gap_before_s = 0.0;  // between two tokens of an answer, the median; medians over the rounds, as all
   double gap_s = 0.0;         // while the prompt is computed, the median
   double longest_gap_s = 0.0;

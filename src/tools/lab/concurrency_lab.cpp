@@ -13,6 +13,8 @@
 namespace vitrine::lab {
 namespace {
 
+constexpr double kEnough = 0.8;  // of the most tokens per second, after which more users gain little
+
 struct ConcurrencyRuns {
   std::vector<double> tokens_per_s, ttft_s, itl_p50_s, itl_p99_s, tpot_s;
 };
@@ -79,12 +81,11 @@ Conclusion conclude_concurrency(std::span<const ConcurrencyRow> rows) {
       {fmt::format("tokens per second, {} users to {}", last.users, rows.front().users), last.speedup},
       {"the median gap between two tokens of a user", last.itl_ratio}};
   Conclusion conclusion = judge(claims);
-  const auto flat = std::find_if(rows.begin() + 1, rows.end(), [](const ConcurrencyRow& row) {
-    return compare(row.step_up) == Comparison::kSame || compare(row.step_up) == Comparison::kLess;
-  });
-  conclusion.text += flat == rows.end() ? fmt::format(" No number of users up to {} is seen to be enough.", last.users)
-                                        : fmt::format(" From {} to {} users the throughput no longer rises.",
-                                                      std::prev(flat)->users, flat->users);
+  const double most = std::ranges::max_element(rows, {}, &ConcurrencyRow::tokens_per_s)->tokens_per_s;
+  const auto enough =
+      std::ranges::find_if(rows, [&](const ConcurrencyRow& row) { return row.tokens_per_s >= kEnough * most; });
+  conclusion.text += fmt::format(" {:.0f} % of the most tokens per second are reached with {} at once.",
+                                 100.0 * kEnough, enough->users);
   return conclusion;
 }
 
@@ -129,7 +130,6 @@ Report run_concurrency(const Workbench& bench, const ConcurrencyOptions& options
   });
   std::vector<ConcurrencyRow> rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const ConcurrencyRuns& before = runs[i == 0 ? 0 : i - 1];
     rows.push_back({.users = options.users[i],
                     .tokens_per_s = spread_of(runs[i].tokens_per_s).median,
                     .ttft_s = spread_of(runs[i].ttft_s).median,
@@ -137,8 +137,7 @@ Report run_concurrency(const Workbench& bench, const ConcurrencyOptions& options
                     .itl_p99_s = spread_of(runs[i].itl_p99_s).median,
                     .tpot_s = spread_of(runs[i].tpot_s).median,
                     .speedup = ratio_of(runs[i].tokens_per_s, runs[0].tokens_per_s),
-                    .itl_ratio = ratio_of(runs[i].itl_p50_s, runs[0].itl_p50_s),
-                    .step_up = ratio_of(runs[i].tokens_per_s, before.tokens_per_s)});
+                    .itl_ratio = ratio_of(runs[i].itl_p50_s, runs[0].itl_p50_s)});
   }
   Report report = concurrency_report(rows);
   report.settings = {

@@ -25,10 +25,9 @@ struct ConcurrencyRow {
   double tpot_s = 0.0;  // of the median user
   Spread speedup;       // tokens per second to those of the first row
   Spread itl_ratio;     // the median gap to that of the first row
-  Spread step_up;       // tokens per second to those of the row before; of the first row, 1
 };
 
-// Rows by rising users. Where the throughput stops to rise is told from step_up.
+// Rows by rising users.
 Conclusion conclude_concurrency(std::span<const ConcurrencyRow> rows);
 Report concurrency_report(std::span<const ConcurrencyRow> rows);
 Report run_concurrency(const Workbench& bench, const ConcurrencyOptions& options);

@@ -65,16 +65,17 @@ std::string prefix_plot(std::span<const PrefixCacheRow> rows) {
 Conclusion conclude_prefix_cache(std::span<const PrefixCacheRow> rows) {
   std::vector<Claim> claims;
   for (const PrefixCacheRow& row : rows) {
-    if (row.cached_tokens > 0)
-      claims.push_back({fmt::format("the first token with {} of {} prompt tokens shared, without the cache to with it",
-                                    grouped(row.shared_tokens), grouped(row.prompt_tokens)),
-                        row.speedup});
+    if (row.cached_tokens == 0) continue;
+    const char* subject =
+        claims.empty() ? "the time to the first token, without the cache to with it: sharing " : "sharing ";
+    claims.push_back({fmt::format("{}{} of {} tokens", subject, grouped(row.shared_tokens), grouped(row.prompt_tokens)),
+                      row.speedup});
   }
   if (claims.empty()) return {Verdict::kContradicts, "Nothing was found in the cache, though prompts began alike."};
   Conclusion conclusion = judge(claims);
   const PrefixCacheRow& last = rows.back();
   conclusion.text +=
-      fmt::format(" By tokens alone the last would be {}; whole blocks of 16 tokens are shared, {} here.",
+      fmt::format(" By tokens alone the last would be {}; blocks of 16 tokens are shared, {} tokens here.",
                   times(last.tokens_ratio), grouped(last.cached_tokens));
   if (rows.front().cached_tokens == 0)
     conclusion.text += fmt::format(" Where nothing is shared: {}.", times(rows.front().speedup));

@@ -13,6 +13,7 @@ namespace vitrine::lab {
 namespace {
 
 constexpr std::string_view kEnglish = "English";
+constexpr std::string_view kCode = "Python";
 // "A token is about four characters": what may still be called so.
 constexpr double kFewestChars = 3.2;
 constexpr double kMostChars = 5.0;
@@ -75,6 +76,16 @@ std::string tokenizers_plot(std::span<const TokenizersRow> rows) {
   return plot::bar_svg(picture);
 }
 
+std::string english_sentence(std::span<const TokenizersRow> rows) {
+  std::vector<double> chars;
+  for (const TokenizersRow& row : rows)
+    if (row.language == kEnglish) chars.push_back(row.chars_per_token());
+  const auto [fewest, most] = std::ranges::minmax(chars);
+  const std::string low = fmt::format("{:.1f}", fewest);
+  const std::string high = fmt::format("{:.1f}", most);
+  return fmt::format("An English token holds {} characters.", low == high ? low : low + " to " + high);
+}
+
 }  // namespace
 
 Conclusion conclude_tokenizers(std::span<const TokenizersRow> rows) {
@@ -84,21 +95,10 @@ Conclusion conclude_tokenizers(std::span<const TokenizersRow> rows) {
     const double chars = find_row(rows, name, kEnglish)->chars_per_token();
     if (chars < kFewestChars || chars > kMostChars) odd.push_back(fmt::format("{} ({:.1f})", name, chars));
   }
-  const auto by_ratio = [](const TokenizersRow& row) { return row.to_english; };
-  const TokenizersRow& most = *std::ranges::max_element(rows, {}, by_ratio);
-  const auto english = [&](auto better) {
-    const TokenizersRow* best = nullptr;
-    for (const TokenizersRow& row : rows)
-      if (row.language == kEnglish && (best == nullptr || better(row.num_tokens, best->num_tokens))) best = &row;
-    return best;
-  };
-  const TokenizersRow& fewest = *english(std::less<>());
-  const TokenizersRow& widest = *english(std::greater<>());
-  conclusion.text = fmt::format(
-      "An English token holds {:.1f} to {:.1f} characters ({} and {}). The same content takes up to {} the tokens: {} "
-      "by {}.",
-      widest.chars_per_token(), fewest.chars_per_token(), widest.tokenizer, fewest.tokenizer, times(most.to_english),
-      most.language, most.tokenizer);
+  const auto ratio_of_language = [](const TokenizersRow& row) { return row.language == kCode ? 0.0 : row.to_english; };
+  const TokenizersRow& most = *std::ranges::max_element(rows, {}, ratio_of_language);
+  conclusion.text = english_sentence(rows) + fmt::format(" The same content takes up to {} the tokens: {} by {}.",
+                                                         times(most.to_english), most.language, most.tokenizer);
   if (!odd.empty()) conclusion.text += fmt::format(" Against what is said: {}.", fmt::join(odd, ", "));
   const bool others_cost_more = most.to_english > 1.0 + kMargin;
   if (!others_cost_more) conclusion.text += " Against what is said, no language takes more than English.";
