@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "models/registry.h"
+#include "plan/network.h"
 #include "tools/hub/environment.h"
 #include "tools/hub/store.h"
 #include "tools/machine.h"

@@ -12,11 +12,11 @@ namespace vitrine::lab {
 
 // The same requests, all there at the start, one after the other and in three kinds of batches.
 struct BatchingOptions {
-  std::vector<std::size_t> prompt_tokens = {24, 40, 32, 28, 36, 30, 38, 26};  // in turn
-  std::vector<std::size_t> answer_tokens = {24, 64, 40, 56, 48, 32, 60, 52};
+  std::vector<std::size_t> prompt_tokens = {8, 16, 12, 10, 14, 16, 9, 13};  // in turn
+  std::vector<std::size_t> answer_tokens = {12, 32, 20, 28, 24, 16, 30, 26};
   std::size_t num_requests = 24;
   std::size_t batch = 8;
-  Rounds rounds = {.most = 9};
+  Rounds rounds = {.most = 25};
 };
 
 enum class Batching {

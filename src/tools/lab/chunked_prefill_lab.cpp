@@ -122,7 +122,7 @@ Conclusion conclude_chunked_prefill(std::span<const ChunkedPrefillRow> rows) {
     claims.push_back({subject + row.variant, row.longest_to_whole, Comparison::kLess});
   }
   Conclusion conclusion = judge(claims);
-  conclusion.text += " The prompt pays for it, whose first token takes, to that in one step,";
+  conclusion.text += " The prompt's first token comes later, to that in one step:";
   for (const ChunkedPrefillRow& row : rows.subspan(1))
     conclusion.text += fmt::format("{} {} with {}", &row == &rows[1] ? "" : ",", times(row.ttft_to_whole), row.variant);
   conclusion.text += ".";

@@ -48,6 +48,7 @@ Json concurrency_json(const ConcurrencyRow& row) {
                {"itl_p50_s", row.itl_p50_s}, {"itl_p99_s", row.itl_p99_s},       {"tpot_p50_s", row.tpot_s}};
   add_ratio(json, "speedup", row.speedup);
   add_ratio(json, "itl", row.itl_ratio);
+  add_ratio(json, "to_most", row.to_most);
   return json;
 }
 
@@ -81,11 +82,14 @@ Conclusion conclude_concurrency(std::span<const ConcurrencyRow> rows) {
       {fmt::format("tokens per second, {} users to {}", last.users, rows.front().users), last.speedup},
       {"the median gap between two tokens of a user", last.itl_ratio}};
   Conclusion conclusion = judge(claims);
-  const double most = std::ranges::max_element(rows, {}, &ConcurrencyRow::tokens_per_s)->tokens_per_s;
-  const auto enough =
-      std::ranges::find_if(rows, [&](const ConcurrencyRow& row) { return row.tokens_per_s >= kEnough * most; });
-  conclusion.text += fmt::format(" {:.0f} % of the most tokens per second are reached with {} at once.",
-                                 100.0 * kEnough, enough->users);
+  const auto enough = std::ranges::find_if(rows, [](const ConcurrencyRow& row) { return row.to_most.low >= kEnough; });
+  // Those below must be clearly below, or another run might say another number.
+  const bool is_clear =
+      enough != rows.end() && enough->to_most.num_runs >= kFewestRuns &&
+      std::all_of(rows.begin(), enough, [](const ConcurrencyRow& row) { return row.to_most.high < kEnough; });
+  conclusion.text += is_clear ? fmt::format(" {:.0f} % of the most tokens per second are reached with {} at once.",
+                                            100.0 * kEnough, enough->users)
+                              : " The runs vary too much to tell where the throughput stops to rise.";
   return conclusion;
 }
 
@@ -128,6 +132,8 @@ Report run_concurrency(const Workbench& bench, const ConcurrencyOptions& options
   const std::size_t num_rounds = run_rounds(bench, options.rounds, runs.size(), [&](std::size_t i) {
     run_users(bench, options, options.users[i], run, runs[i]);
   });
+  const ConcurrencyRuns& best = *std::ranges::max_element(
+      runs, {}, [](const ConcurrencyRuns& own) { return spread_of(own.tokens_per_s).median; });
   std::vector<ConcurrencyRow> rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     rows.push_back({.users = options.users[i],
@@ -137,7 +143,8 @@ Report run_concurrency(const Workbench& bench, const ConcurrencyOptions& options
                     .itl_p99_s = spread_of(runs[i].itl_p99_s).median,
                     .tpot_s = spread_of(runs[i].tpot_s).median,
                     .speedup = ratio_of(runs[i].tokens_per_s, runs[0].tokens_per_s),
-                    .itl_ratio = ratio_of(runs[i].itl_p50_s, runs[0].itl_p50_s)});
+                    .itl_ratio = ratio_of(runs[i].itl_p50_s, runs[0].itl_p50_s),
+                    .to_most = ratio_of(runs[i].tokens_per_s, best.tokens_per_s)});
   }
   Report report = concurrency_report(rows);
   report.settings = {

@@ -25,6 +25,7 @@ struct ConcurrencyRow {
   double tpot_s = 0.0;  // of the median user
   Spread speedup;       // tokens per second to those of the first row
   Spread itl_ratio;     // the median gap to that of the first row
+  Spread to_most;       // tokens per second to those of the row with the most
 };
 
 // Rows by rising users.

@@ -18,7 +18,7 @@ struct PagedOptions {
   std::vector<std::size_t> answer_tokens = {12, 40, 24, 96, 16, 64, 32, 20};  // after which it stops, in turn
   std::size_t num_requests = 24;
   std::size_t kv_tokens = 1024;  // that the KV memory holds
-  Rounds rounds = {.most = 9};
+  Rounds rounds = {.most = 15};
 };
 
 enum class KvReservation {

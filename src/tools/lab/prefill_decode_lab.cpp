@@ -187,11 +187,12 @@ Conclusion conclude_prefill_decode(std::span<const RooflineRow> rows, const Roof
   const RooflineRow& prompt = *std::prev(first_decode);
   const RooflineRow& answer = *first_decode;
   const std::vector<Claim> claims = {
-      {fmt::format("a prompt of {} rows reaches {:.0f} % of what can be multiplied and {:.0f} % of what can be read, a "
-                   "ratio of",
-                   prompt.num_rows, 100 * prompt.compute_share, 100 * prompt.memory_share),
+      {fmt::format(
+           "the share of the multiplying roof to that of the reading roof, a prompt of {} rows, {:.0f} % to {:.0f} "
+           "%",
+           prompt.num_rows, 100 * prompt.compute_share, 100 * prompt.memory_share),
        prompt.balance},
-      {fmt::format("a single answer {:.0f} % and {:.0f} %", 100 * answer.compute_share, 100 * answer.memory_share),
+      {fmt::format("a single answer, {:.0f} % to {:.0f} %", 100 * answer.compute_share, 100 * answer.memory_share),
        answer.balance, Comparison::kLess}};
   Conclusion conclusion = judge(claims);
   const auto turned = std::find_if(first_decode, rows.end(),

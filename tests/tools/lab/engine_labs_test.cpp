@@ -145,7 +145,7 @@ std::vector<ChunkedPrefillRow> chunked_rows(double chunks, double own) {
 TEST(ChunkedPrefillConclusion, FollowsTheRows) {
   const Conclusion usual = conclude_chunked_prefill(chunked_rows(0.2, 0.1));
   EXPECT_EQ(usual.verdict, Verdict::kAsExpected);
-  EXPECT_THAT(usual.text, HasSubstr("in one step, 1.2x with chunks of 64, 1.5x with the engine's choice."));
+  EXPECT_THAT(usual.text, HasSubstr("in one step: 1.2x with chunks of 64, 1.5x with the engine's choice."));
   EXPECT_EQ(conclude_chunked_prefill(chunked_rows(1.3, 0.1)).verdict, Verdict::kContradicts);
 }
 
@@ -178,15 +178,18 @@ TEST(PrefixCacheLab, FindsWholeBlocksOfWhatIsShared) {
 }
 
 std::vector<ConcurrencyRow> concurrency_rows(double speedup, double itl) {
-  return {{.users = 1, .tokens_per_s = 100, .speedup = clear(1), .itl_ratio = clear(1)},
-          {.users = 8, .tokens_per_s = 390, .speedup = clear(3.9), .itl_ratio = clear(2)},
-          {.users = 64, .tokens_per_s = 400, .speedup = clear(speedup), .itl_ratio = clear(itl)}};
+  return {{.users = 1, .tokens_per_s = 100, .speedup = clear(1), .itl_ratio = clear(1), .to_most = clear(0.3)},
+          {.users = 8, .tokens_per_s = 390, .speedup = clear(3.9), .itl_ratio = clear(2), .to_most = clear(0.9)},
+          {.users = 64, .tokens_per_s = 400, .speedup = clear(speedup), .itl_ratio = clear(itl), .to_most = clear(1)}};
 }
 
 TEST(ConcurrencyConclusion, FollowsTheRows) {
   const Conclusion usual = conclude_concurrency(concurrency_rows(4, 3));
   EXPECT_EQ(usual.verdict, Verdict::kAsExpected);
   EXPECT_THAT(usual.text, HasSubstr("80 % of the most tokens per second are reached with 8 at once"));
+  auto uneven = concurrency_rows(4, 3);
+  uneven[0].to_most = vague(0.5);
+  EXPECT_THAT(conclude_concurrency(uneven).text, HasSubstr("vary too much to tell where"));
   EXPECT_EQ(conclude_concurrency(concurrency_rows(0.8, 3)).verdict, Verdict::kContradicts);
   EXPECT_EQ(conclude_concurrency(concurrency_rows(4, 1)).verdict, Verdict::kContradicts);
 }
