@@ -12,7 +12,7 @@
 #include "plan/speed.h"
 #include "plot/plot.h"
 #include "tools/bench/bandwidth.h"
-#include "tools/bench/multiply.h"
+#include "tools/bench/kernel_bench.h"
 #include "tools/lab/claim.h"
 #include "tools/lab/engine_run.h"
 
