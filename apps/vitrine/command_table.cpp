@@ -67,6 +67,8 @@ constexpr std::array kCommands = {
     CommandEntry{"doctor", "Measuring", "Check this machine, a model or a server, and say what to do",
                  "vitrine doctor smollm2-135m-instruct", "vitrine doctor http://127.0.0.1:8080/v1 --api-key KEY",
                  make_doctor},
+    CommandEntry{"lab", "Measuring", "Measure what articles only tell: the KV cache, batching, paging and more",
+                 "vitrine lab kv-cache", "vitrine lab all smollm2-135m-instruct --out labs", make_lab},
     CommandEntry{"synth", "Measuring", "Write a model of random weights in a known shape, to measure speed with",
                  "vitrine synth --shape llama-3.2-1b --type q4_k_m -o synth.gguf",
                  "vitrine synth --shape tiny-moe --type q8_0 --seed 7 -o tiny.gguf --json", make_synth},

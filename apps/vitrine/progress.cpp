@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kBarColumns = 24;
 
-std::string bar(double share) {
+}  // namespace
+
+std::string progress_bar(double share) {
   const auto full = static_cast<std::size_t>(share * kBarColumns);
   return fmt::format("[{}{}]", std::string(full, '#'), std::string(kBarColumns - full, '.'));
 }
-
-}  // namespace
 
 std::string format_duration(double seconds) {
   const auto total = static_cast<long>(std::min(std::ceil(seconds), 1e9));
@@ -45,7 +45,7 @@ std::string progress_line(const ProgressState& state, int width) {
   const std::string tail = percent + amount + rate;
   const auto columns = static_cast<std::size_t>(std::max(width - 1, 1));
   if (has_total && line.size() + tail.size() + kBarColumns + 6 <= columns) {
-    line += "  " + bar(share) + "  " + tail;
+    line += "  " + progress_bar(share) + "  " + tail;
   } else {
     line += "  " + tail;
   }

@@ -49,6 +49,9 @@ struct ProgressState {
 };
 std::string progress_line(const ProgressState& state, int width);
 
+// "[####....]" for a share from 0 to 1.
+std::string progress_bar(double share);
+
 // "5 s", "2 min 10 s", "3 h 5 min"
 std::string format_duration(double seconds);
 

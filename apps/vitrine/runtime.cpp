@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "models/registry.h"
+#include "plan/network.h"
 #include "tools/hub/environment.h"
 #include "tools/hub/store.h"
 #include "tools/machine.h"
@@ -104,6 +105,7 @@ engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t
   config.publish_answers = flags.publish_answers;
   config.static_batches = flags.static_batches;
   config.kv_cache = !flags.no_kv_cache;
+  config.contiguous_kv = flags.contiguous_kv;
   config.target_gap_s = 1e-3 * static_cast<double>(flags.target_gap_ms);
   if (flags.context_length == 0 && plan.context_length < plan.model_context_length) {
     warnings_.push_back(fmt::format("context: memory holds {} tokens of the model's {}; --kv-type q8_0 holds more",
@@ -141,7 +143,7 @@ explain::Roof Runtime::measure_roof() const {
   const BackendChoice choice{
       .isa = backend_->isa(), .paths = backend_->paths(), .num_threads = backend_->num_threads()};
   const plan::Network network = plan::network_of(bundle_.files, *choice.memory());
-  return cli::measure_roof(choice, usual_type(network), model_->weight_bytes());
+  return cli::measure_roof(choice, plan::usual_type(network), model_->weight_bytes());
 }
 
 std::vector<TokenId> Runtime::end_tokens() const {

@@ -12,6 +12,16 @@ namespace vitrine::cli {
 
 using base::ErrorKind;
 
+namespace {
+
+bool is_contiguous(const std::string& layout) {
+  if (layout == "contiguous") return true;
+  if (layout == "paged") return false;
+  throw base::Exception(ErrorKind::kUsage, fmt::format("--kv-layout {}: use paged or contiguous", layout));
+}
+
+}  // namespace
+
 void add_runtime_flags(const Parser& parser, RuntimeFlags& flags) {
   constexpr const char* kGroup = "Running";
   parser
@@ -32,6 +42,12 @@ void add_runtime_flags(const Parser& parser, RuntimeFlags& flags) {
   parser
       .add_switch("--no-kv-cache", flags.no_kv_cache,
                   "Compute every position again for each token: the same answer, to see what the cache is good for")
+      .group(kGroup);
+  parser
+      .add_function(
+          "--kv-layout", [&flags](const std::string& layout) { flags.contiguous_kv = is_contiguous(layout); },
+          "paged (default): blocks as they are needed; contiguous: a run of blocks for prompt and longest answer from "
+          "the start, without a prefix cache: the same answer, to see what paging is good for")
       .group(kGroup);
   parser.add_switch("--reference", flags.reference, "Compute everything in plain float32").group(kGroup);
   parser

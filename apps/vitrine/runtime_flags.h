@@ -24,6 +24,7 @@ struct RuntimeFlags {
   bool publish_answers = false;
   bool static_batches = false;
   bool no_kv_cache = false;
+  bool contiguous_kv = false;
   bool reference = false;  // everything in plain float32
   bool no_repack_cache = false;
 };

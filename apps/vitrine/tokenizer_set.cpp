@@ -11,12 +11,8 @@ NamedTokenizer open_named(const Models& models, const std::string& name) {
   return {name, tools::open_tokenizer(models.find(name).path).value_or_throw()};
 }
 
-std::vector<NamedTokenizer> open_tokenizers(const Models& models, const std::vector<std::string>& names,
-                                            const Context& context) {
+std::vector<NamedTokenizer> open_stored_tokenizers(const Models& models, const Context& context) {
   std::vector<NamedTokenizer> opened;
-  for (const std::string& name : names)
-    opened.push_back(open_named(models, name));
-  if (!names.empty()) return opened;
   for (const hub::StoredModel& stored : models.store().list().value_or_throw()) {
     auto tokenizer = tools::open_tokenizer(stored.path);
     if (tokenizer) {
@@ -25,11 +21,19 @@ std::vector<NamedTokenizer> open_tokenizers(const Models& models, const std::vec
       context.err.print(fmt::format("note: {} is left out: {}\n", stored.name, tokenizer.error().message));
     }
   }
-  if (opened.empty()) {
-    throw base::Exception(base::ErrorKind::kMissing,
-                          "tokenizers: none on this machine; vitrine pull tok: lists those that can be fetched");
-  }
   return opened;
+}
+
+std::vector<NamedTokenizer> open_tokenizers(const Models& models, const std::vector<std::string>& names,
+                                            const Context& context) {
+  std::vector<NamedTokenizer> opened;
+  for (const std::string& name : names)
+    opened.push_back(open_named(models, name));
+  if (!names.empty()) return opened;
+  opened = open_stored_tokenizers(models, context);
+  if (!opened.empty()) return opened;
+  throw base::Exception(base::ErrorKind::kMissing,
+                        "tokenizers: none on this machine; vitrine pull tok: lists those that can be fetched");
 }
 
 std::string take_text(const std::optional<std::string>& text, const std::string& file) {

@@ -17,6 +17,10 @@ struct NamedTokenizer {
 // The tokenizer of a model, of a file or of tok:NAME. Throws base::Exception.
 NamedTokenizer open_named(const Models& models, const std::string& name);
 
+// Those of all that is on disk, maybe none; one that can't be opened is noted on stderr and left out. Throws
+// base::Exception where the store can't be read.
+std::vector<NamedTokenizer> open_stored_tokenizers(const Models& models, const Context& context);
+
 // Those of `names`, or where there are none all that are on disk; one that can't be opened then is noted on stderr and
 // left out. Throws base::Exception, kMissing where nothing is left.
 std::vector<NamedTokenizer> open_tokenizers(const Models& models, const std::vector<std::string>& names,

@@ -22,6 +22,10 @@ base::Result<EngineConfig> complete(EngineConfig config, const models::ModelConf
   }
   if (config.max_sequences == 0) return base::usage_error("max_sequences 0: at least one sequence must run");
   if (config.max_chunk_tokens == 0) return base::usage_error("--chunk 0: a step needs at least one row; use 1 or more");
+  if (config.contiguous_kv && config.publish_answers)
+    return base::usage_error(
+        "contiguous_kv: publish_answers shares blocks, and nothing is shared then; use one of them");
+  if (config.contiguous_kv) config.prefix_cache = false;
   return config;
 }
 
@@ -75,6 +79,7 @@ Engine::Engine(const models::Model& model, EngineConfig config, kvcache::KvCache
       scheduler_({.max_sequences = config_.max_sequences,
                   .max_chunk_tokens = config_.max_chunk_tokens,
                   .static_batches = config_.static_batches,
+                  .contiguous_kv = config_.contiguous_kv,
                   .publish_answers = config_.publish_answers},
                  cache_.num_blocks()),
       chunk_budget_(config_.max_chunk_tokens, config_.target_gap_s),

@@ -40,6 +40,10 @@ struct EngineConfig {
   // then depend on how the conversation came about.
   bool publish_answers = false;
   bool static_batches = false;  // see SchedulerConfig
+  // Each request reserves one run of neighbouring blocks for its prompt and its longest answer (max_tokens, else the
+  // whole context) when it begins. Nothing grows later, nothing is shared: there is no prefix cache then. The same
+  // bits, for comparison.
+  bool contiguous_kv = false;
   // Without, every position is computed again for each token, in its own role: the same bits, for comparison.
   bool kv_cache = true;
   // A finished answer is read again as part of a prompt while nothing else is to be done, so that a conversation's next

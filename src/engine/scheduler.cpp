@@ -176,18 +176,22 @@ std::size_t Scheduler::num_shareable(const Sequence& sequence) const {
   return config_.publish_answers ? sequence.num_tokens() : sequence.prompt_tokens();
 }
 
+kvcache::BlockManager::Reservation Scheduler::reservation_of(const Sequence& sequence) const {
+  if (config_.contiguous_kv)
+    return {.prompt = sequence.prefix(), .num_tokens = sequence.most_tokens(), .contiguous = true};
+  return {
+      .prompt = sequence.prefix(),
+      // The last row is computed even when all are cached: its logits are wanted.
+      .max_cached_tokens = std::min(num_shareable(sequence), sequence.num_tokens() - 1),
+      .num_tokens = sequence.num_tokens() + (sequence.wants_token() ? 1 : 0),
+      // Each running sequence may need a block soon; without this the newcomer would be preempted at once.
+      .headroom_blocks = running_.size(),
+  };
+}
+
 bool Scheduler::admit(Sequence& sequence) {
   const auto began = std::chrono::steady_clock::now();
-  const auto num_cached = blocks_.reserve(
-      sequence.table,
-      {
-          .prompt = sequence.prefix(),
-          // The last row is computed even when all are cached: its logits are wanted.
-          .max_cached_tokens = std::min(num_shareable(sequence), sequence.num_tokens() - 1),
-          .num_tokens = sequence.num_tokens() + 1,
-          // Each running sequence may need a block soon; without this the newcomer would be preempted at once.
-          .headroom_blocks = running_.size(),
-      });
+  const auto num_cached = blocks_.reserve(sequence.table, reservation_of(sequence));
   if (!num_cached) return false;
   const bool is_new = !sequence.has_started() && !sequence.request().background;
   if (is_new) shares_.charge(sequence.request().tenant, sequence.prompt_tokens() - *num_cached);
@@ -236,11 +240,22 @@ std::vector<const Sequence*> Scheduler::sequences() const {
   return all;
 }
 
+std::string Scheduler::check_run(const Sequence& sequence) const {
+  if (!config_.contiguous_kv) return "";
+  if (sequence.table.capacity_tokens() < sequence.most_tokens()) return "a sequence lacks room for its last tokens";
+  const auto blocks = sequence.table.blocks();
+  const auto is_gap = [](kvcache::BlockId a, kvcache::BlockId b) {
+    return static_cast<std::size_t>(a) + 1 != static_cast<std::size_t>(b);
+  };
+  return std::ranges::adjacent_find(blocks, is_gap) == blocks.end() ? "" : "the blocks of a sequence are apart";
+}
+
 std::string Scheduler::check_integrity() const {
   std::vector<const kvcache::BlockTable*> tables;
   for (const auto& [key, sequence] : running_) {
     if (sequence->num_computed() > sequence->num_tokens()) return "a sequence has computed more than its tokens";
     if (sequence->num_computed() > sequence->table.capacity_tokens()) return "computed positions without a block";
+    if (auto fault = check_run(*sequence); !fault.empty()) return fault;
     tables.push_back(&sequence->table);
   }
   for (const auto& [key, sequence] : waiting_) {

@@ -39,6 +39,9 @@ struct SchedulerConfig {
   std::size_t max_chunk_tokens = 512;  // most rows of one step besides one generated row per sequence
   // Nobody joins a batch that runs: the next one begins when all of it have ended. For comparison.
   bool static_batches = false;
+  // A sequence gets one run of neighbouring blocks for all tokens that it may come to have; its blocks never change.
+  // For comparison.
+  bool contiguous_kv = false;
   // Blocks of answers are published as well, though the bits of generated rows differ from those of prompt rows.
   bool publish_answers = false;
 };
@@ -105,6 +108,8 @@ class Scheduler {
   Queue::iterator next_waiting();
   std::size_t num_shareable(const Sequence& sequence) const;
   bool admit(Sequence& sequence);
+  kvcache::BlockManager::Reservation reservation_of(const Sequence& sequence) const;
+  std::string check_run(const Sequence& sequence) const;
   static Queue::iterator find(Queue& queue, RequestId id);
   static std::unique_ptr<Sequence> take(Queue& queue, RequestId id);
 

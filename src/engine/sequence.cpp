@@ -24,6 +24,11 @@ std::size_t Sequence::advance(std::size_t num_rows) {
   return num_ever_computed_ - before;
 }
 
+std::size_t Sequence::most_tokens() const {
+  const std::size_t room = setup_.max_total_tokens - prompt_tokens();
+  return prompt_tokens() + std::min(request().max_tokens.value_or(room), room);
+}
+
 void Sequence::restart() {
   num_computed_ = 0;
   pooled_.clear();

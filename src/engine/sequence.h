@@ -55,6 +55,8 @@ class Sequence {
   std::size_t num_pending() const { return num_tokens() - num_computed_; }
   bool next_is_generated() const { return num_computed_ >= prompt_tokens(); }
   bool has_started() const { return cached_tokens_.has_value(); }
+  // That it can come to have: prompt and longest answer.
+  std::size_t most_tokens() const;
   bool wants_token() const { return request().max_tokens != std::size_t{0}; }
 
   // Whether the client is told why no more of its prompt was cached.

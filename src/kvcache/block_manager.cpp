@@ -32,6 +32,7 @@ void BlockManager::append_cached(const PrefixView& prompt, std::size_t max_block
 
 std::optional<std::size_t> BlockManager::reserve(BlockTable& table, const Reservation& wanted) {
   VT_CHECK(table.blocks_.empty(), "only an empty table can be filled");
+  if (wanted.contiguous) return reserve_run(table, wanted);
   append_cached(wanted.prompt, wanted.max_cached_tokens / kBlockTokens, table.blocks_);
   const std::size_t num_cached = table.blocks_.size();
   const std::size_t num_needed = std::max(base::ceil_div(wanted.num_tokens, kBlockTokens), num_cached);
@@ -49,6 +50,16 @@ std::optional<std::size_t> BlockManager::reserve(BlockTable& table, const Reserv
   table.holder_ = holder_of(wanted.prompt);
   VT_CHECK(grow(table, wanted.num_tokens), "room was counted before it was taken");
   return num_cached * kBlockTokens;
+}
+
+std::optional<std::size_t> BlockManager::reserve_run(BlockTable& table, const Reservation& wanted) {
+  const std::size_t num_needed = base::ceil_div(wanted.num_tokens, kBlockTokens);
+  table.holder_ = holder_of(wanted.prompt);
+  const auto first = pool_.allocate_run(num_needed, table.holder_);
+  if (!first) return std::nullopt;
+  for (std::size_t i = 0; i < num_needed; ++i)
+    table.blocks_.push_back(static_cast<BlockId>(static_cast<std::size_t>(*first) + i));
+  return 0;
 }
 
 bool BlockManager::grow(BlockTable& table, std::size_t num_tokens) {

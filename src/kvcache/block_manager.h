@@ -22,6 +22,7 @@ class BlockManager {
     std::size_t max_cached_tokens = 0;  // no more tokens than these are taken from the cache
     std::size_t num_tokens = 0;         // positions that the table must hold
     std::size_t headroom_blocks = 0;    // blocks that must stay available for others
+    bool contiguous = false;            // fresh blocks that are neighbours, none from the cache
   };
   // Fills an empty table with the longest cached prefix and fresh blocks; returns the number of cached tokens. nullopt,
   // and nothing is taken, when there is no room.
@@ -41,6 +42,7 @@ class BlockManager {
   std::string check_integrity(std::span<const BlockTable* const> tables) const;
 
  private:
+  std::optional<std::size_t> reserve_run(BlockTable& table, const Reservation& wanted);
   // Leading blocks of the prompt that are cached, appended to `blocks` without taking them.
   void append_cached(const PrefixView& prompt, std::size_t max_blocks, std::vector<BlockId>& blocks) const;
 

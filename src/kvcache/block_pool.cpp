@@ -26,6 +26,26 @@ std::optional<BlockPool::Allocation> BlockPool::allocate(HolderId holder) {
   return Allocation{block, from_idle};
 }
 
+std::optional<BlockId> BlockPool::allocate_run(std::size_t count, HolderId holder) {
+  VT_CHECK(count > 0, "a run has at least one block");
+  std::size_t length = 0;  // of the run of free blocks that ends here
+  std::size_t end = 0;
+  while (end < num_blocks() && length < count) {
+    length = is_free(static_cast<BlockId>(end)) ? length + 1 : 0;
+    ++end;
+  }
+  if (length < count) return std::nullopt;
+  const std::size_t begin = end - count;
+  for (std::size_t i = begin; i < end; ++i) {
+    blocks_[i].num_owners = 1;
+    blocks_[i].holder = holder;
+  }
+  std::erase_if(free_, [this](BlockId block) { return num_owners(block) > 0; });
+  holders_[holder].num_held += count;
+  num_touched_ = std::max(num_touched_, end);
+  return static_cast<BlockId>(begin);
+}
+
 void BlockPool::add_owner(BlockId block) {
   Block& entry = at(block);
   VT_CHECK(entry.num_owners > 0 || entry.is_cached, "a free block cannot be shared");

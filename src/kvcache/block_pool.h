@@ -29,6 +29,10 @@ class BlockPool {
   // A block with one owner: a free one (the one released last first, so that few pages of memory are touched), else an
   // idle one. nullopt when every block is in use.
   std::optional<Allocation> allocate(HolderId holder = 0);
+  // The first of `count` (at least 1) free blocks that are neighbours, each with one owner from now on; the lowest such
+  // run. nullopt when there is none, however many blocks are free apart from each other. Linear in the number of
+  // blocks.
+  std::optional<BlockId> allocate_run(std::size_t count, HolderId holder = 0);
 
   // One owner more, of a block that is in use or idle.
   void add_owner(BlockId block);
@@ -48,6 +52,7 @@ class BlockPool {
   std::size_t num_held(HolderId holder) const;
   std::uint32_t num_owners(BlockId block) const { return at(block).num_owners; }
   bool is_cached(BlockId block) const { return at(block).is_cached; }
+  bool is_free(BlockId block) const { return num_owners(block) == 0 && !is_cached(block); }
 
   // The first invariant that does not hold, in words; empty when all hold. Linear in the number of blocks.
   std::string check_integrity() const;

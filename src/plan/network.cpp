@@ -1,6 +1,7 @@
 #include "plan/network.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -135,6 +136,13 @@ Network network_of(const ModelShape& shape, const TensorTypes& types) {
   }
   network.matrices.push_back(head);
   return network;
+}
+
+tensor::DType usual_type(const Network& network) {
+  std::map<tensor::DType, std::size_t> counts;
+  for (const ops::MatrixSize& matrix : network.matrices)
+    counts[matrix.type] += matrix.num_elements();
+  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
 }
 
 }  // namespace vitrine::plan

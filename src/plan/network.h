@@ -35,6 +35,9 @@ struct Network {
 // base::Exception (kBadFile) where loading would.
 Network network_of(const loader::ModelFiles& files, const ops::MemoryModel& backend);
 
+// The type that most elements of its matrices have.
+tensor::DType usual_type(const Network& network);
+
 Network network_of(const ModelShape& shape, const TensorTypes& types);
 
 }  // namespace vitrine::plan

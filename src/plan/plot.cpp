@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string_view>
 
 #include <fmt/format.h>
 
-#include "base/escape_html.h"
 #include "plan/formula.h"
+#include "plot/page.h"
+#include "plot/picture.h"
 
 namespace vitrine::plan {
 namespace {
-
-using base::escape_html;
 
 constexpr double kWidth = 800;
 constexpr double kHeight = 320;
@@ -23,25 +21,6 @@ constexpr double kTop = 56;
 constexpr double kBottom = 36;
 constexpr int kNumMarks = 4;  // on the axis of bytes
 constexpr double kGiB = 1073741824.0;
-
-constexpr std::string_view kPictureStyle =
-    R"(.p{--ink:#1b1f24;--paper:#fbfaf7;--line:#d6d3ca;--a:#173f9c;--b:#4f91e3;--c:#dd6c14}
-@media (prefers-color-scheme:dark){.p{--ink:#e8e6e1;--paper:#14171a;--line:#3a3f45;--a:#a6cdf2;--b:#2f63e0;--c:#cb673c}}
-.p text{fill:var(--ink);font:12px system-ui,sans-serif}.p .t{font-weight:600}.p .bg{fill:var(--paper)}.p .k0{fill:var(--a)}.p .k1{fill:var(--b)}.p .k2{fill:var(--c)}
-.p .grid{stroke:var(--line)}.p .have{stroke:var(--ink);stroke-width:1.5}.p .copied{stroke:var(--ink);stroke-dasharray:5 4;fill:none})";
-
-constexpr std::string_view kPageHead = R"(<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{0}</title><style>
-:root {{ color-scheme: light dark; --ink: #1b1f24; --paper: #fbfaf7; --line: #d6d3ca }}
-@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e8e6e1; --paper: #14171a; --line: #3a3f45 }} }}
-body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 64rem; margin: 2rem auto; padding: 0 1rem }}
-table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }}
-th, td {{ text-align: right; padding: .3rem .5rem; border-bottom: 1px solid var(--line) }}
-.scroll {{ overflow-x: auto }} figure {{ margin: 1.5rem 0 }} svg {{ width: 100%; height: auto }} p {{ overflow-wrap: anywhere }}
-</style></head><body>
-<h1>{0}</h1>
-)";
 
 // From values to places in the picture: lengths by their logarithm, so that each doubling takes the same room.
 class Axes {
@@ -146,34 +125,21 @@ std::string lines(const MemoryPlot& plot, const Axes& axes) {
 
 std::string memory_svg(const MemoryPlot& plot) {
   const Axes axes(plot);
-  const std::string title = escape_html(plot.title);
-  std::string svg = fmt::format(
-      R"(<svg class="p" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" role="img" aria-label="{2}"><style>{3}</style><rect class="bg" width="{0}" height="{1}"/><text class="t" x="{4}" y="16">{2}</text>)",
-      kWidth, kHeight, title, kPictureStyle, kLeft);
-  svg += marks(plot, axes) + areas(plot, axes) + lines(plot, axes);
-  return svg +
-         fmt::format(R"(<text x="{}" y="{}" text-anchor="end">tokens of context</text></svg>)", kWidth - kRight,
-                     kHeight - 1) +
-         "\n";
+  const std::string caption =
+      fmt::format(R"(<text x="{}" y="{}" text-anchor="end">tokens of context</text>)", kWidth - kRight, kHeight - 1);
+  return vitrine::plot::draw({.title = plot.title,
+                              .width = kWidth,
+                              .height = kHeight,
+                              .left = kLeft,
+                              .content = marks(plot, axes) + areas(plot, axes) + lines(plot, axes) + caption});
 }
 
 std::string plan_html(const PlanPage& page) {
-  std::string html = fmt::format(kPageHead, escape_html(page.title));
-  for (const std::string& note : page.notes)
-    html += "<p>" + escape_html(note) + "</p>\n";
+  plot::Page written{
+      .title = page.title, .notes = page.notes, .figures = {}, .columns = page.columns, .rows = page.rows, .foot = {}};
   for (const MemoryPlot& plot : page.plots)
-    html += "<figure>" + memory_svg(plot) + "</figure>\n";
-  html += R"(<div class="scroll"><table><thead><tr>)";
-  for (const std::string& column : page.columns)
-    html += "<th>" + escape_html(column) + "</th>";
-  html += "</tr></thead><tbody>\n";
-  for (const auto& row : page.rows) {
-    html += "<tr>";
-    for (const std::string& cell : row)
-      html += "<td>" + escape_html(cell) + "</td>";
-    html += "</tr>\n";
-  }
-  return html + "</tbody></table></div>\n</body></html>\n";
+    written.figures.push_back(memory_svg(plot));
+  return plot::html(written);
 }
 
 }  // namespace vitrine::plan

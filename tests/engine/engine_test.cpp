@@ -466,6 +466,64 @@ TEST(PublishedAnswers, AreInTheCacheForTheNextTurnAtOnce) {
   EXPECT_EQ(test.model().num_rows_computed() - num_rows, 147U - 128U + 9U) << "nothing was read twice";
 }
 
+TEST(ContiguousKv, AnswersAlikeBesideOthersAndInChunks) {
+  for (const std::size_t chunk : {std::size_t{5}, std::size_t{512}}) {
+    TestEngine test({.kv_memory_bytes = kv_bytes_of_blocks(12),
+                     .max_sequences = 4,
+                     .max_chunk_tokens = chunk,
+                     .contiguous_kv = true});
+    std::vector<Request> requests;
+    std::vector<const Generation*> answers;
+    for (unsigned i = 0; i < 12; ++i) {
+      requests.push_back(seeded_request(random_prompt(10 + 7 * i, i % 3), 3 + 5 * i, i));
+      answers.push_back(&test.submit(requests.back()));
+    }
+    test.run();
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      EXPECT_EQ(answers[i]->token_ids, reference_answer(requests[i]));
+      EXPECT_EQ(answers[i]->last.cached_tokens, 0U);
+    }
+    EXPECT_EQ(test.engine().stats().num_preemptions, 0U);
+    EXPECT_EQ(test.engine().stats().num_blocks_in_use, 0U);
+    EXPECT_EQ(test.engine().stats().num_blocks_cached, 0U);
+  }
+}
+
+TEST(ContiguousKv, SharesNothing) {
+  base::MemoryLedger ledger;
+  const auto both = Engine::create(FakeModel(), {.publish_answers = true, .contiguous_kv = true}, ledger);
+  ASSERT_FALSE(both);
+  EXPECT_EQ(both.error().kind, base::ErrorKind::kUsage);
+  TestEngine test({.contiguous_kv = true, .settle_answers = true});
+  EXPECT_FALSE(test.engine().config().prefix_cache);
+  test.answer_to(greedy_request(random_prompt(40, 1), 8));
+  EXPECT_FALSE(test.engine().has_work()) << "there is nothing to settle for";
+}
+
+TEST(ContiguousKv, APausedRequestGivesItsRunUpAndGoesOnTheSame) {
+  TestEngine test({.kv_memory_bytes = kv_bytes_of_blocks(4), .max_sequences = 2, .contiguous_kv = true});
+  const Request request = seeded_request(random_prompt(30, 1), 30, 1);
+  const Request other = seeded_request(random_prompt(30, 2), 30, 2);
+  const auto& first = test.submit(request);
+  test.step();
+  test.engine().pause(first.last.request);
+  const auto& second = test.submit(other);
+  while (!second.last.finish_reason)
+    test.step();
+  test.engine().resume(first.last.request);
+  test.run();
+  EXPECT_EQ(first.token_ids, reference_answer(request));
+  EXPECT_EQ(second.token_ids, reference_answer(other));
+}
+
+// Room for a further token was asked for, though none was wanted: it never began.
+TEST(Engine, APromptThatAsksForNoTokensMayFillTheCacheToTheLast) {
+  for (const bool is_contiguous : {false, true}) {
+    TestEngine test({.context_length = 64, .contiguous_kv = is_contiguous});
+    EXPECT_EQ(test.answer_to(greedy_request(random_prompt(64, 1), 0)).last.finish_reason, FinishReason::kLength);
+  }
+}
+
 TEST(WithoutKvCache, ComputesEveryPositionAgainForEachTokenAndAnswersAlike) {
   for (const std::size_t chunk : {std::size_t{5}, std::size_t{512}}) {
     TestEngine test({.max_sequences = 2, .max_chunk_tokens = chunk, .kv_cache = false});

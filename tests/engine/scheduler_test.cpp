@@ -23,7 +23,8 @@ class Simulation {
     request.priority = priority;
     request.tenant = std::move(tenant);
     Sequence::Setup setup{id, std::move(request), nullptr, nullptr, {}, num_blocks_ * kvcache::kBlockTokens};
-    setup.prefix_digests = kvcache::prefix_digests(kvcache::prefix_root("", ""), setup.request.prompt);
+    if (!config_.contiguous_kv)
+      setup.prefix_digests = kvcache::prefix_digests(kvcache::prefix_root("", ""), setup.request.prompt);
     auto sequence = std::make_unique<Sequence>(std::move(setup));
     live_.emplace(sequence->key(), sequence.get());
     scheduler_.add(std::move(sequence));
@@ -220,6 +221,27 @@ TEST(Scheduler, PreemptsTheLastInOrderAndTakesItUpAgain) {
   EXPECT_EQ(simulation.num_preempted(), 1);
 }
 
+TEST(Scheduler, AContiguousLayoutReservesTheLongestAnswerAtOnce) {
+  Simulation simulation({.max_sequences = 4, .max_chunk_tokens = 512, .contiguous_kv = true}, 10);
+  simulation.add(random_prompt(20, 1), 40);                    // 4 blocks
+  simulation.add(random_prompt(20, 2), 60);                    // 5
+  const auto third = simulation.add(random_prompt(20, 3), 2);  // 2: paged it would have room
+  EXPECT_FALSE(simulation.step().contains(third));
+  EXPECT_EQ(simulation.scheduler().blocks().pool().num_in_use(), 9);
+  while (!simulation.empty())
+    simulation.step();
+  EXPECT_EQ(simulation.num_finished(), 3);
+  EXPECT_EQ(simulation.num_preempted(), 0);
+}
+
+TEST(Scheduler, AContiguousLayoutWithoutALimitReservesAllThatOneCanHave) {
+  Simulation simulation({.max_sequences = 4, .max_chunk_tokens = 512, .contiguous_kv = true}, 10);
+  simulation.add(random_prompt(20, 1), 100'000);
+  simulation.add(random_prompt(20, 2), 1);
+  EXPECT_EQ(simulation.step().size(), 1U);
+  EXPECT_EQ(simulation.scheduler().blocks().pool().num_in_use(), 10);
+}
+
 TEST(Scheduler, HoldsItsInvariantsOverRandomArrivalsAndAborts) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -227,7 +249,8 @@ TEST(Scheduler, HoldsItsInvariantsOverRandomArrivalsAndAborts) {
   std::size_t num_preempted = 0;
   std::size_t num_finished = 0;
   for (int round = 0; round < 12; ++round) {
-    const SchedulerConfig config{.max_sequences = 1 + random() % 8, .max_chunk_tokens = 1 + random() % 64};
+    const SchedulerConfig config{
+        .max_sequences = 1 + random() % 8, .max_chunk_tokens = 1 + random() % 64, .contiguous_kv = round % 4 == 3};
     const std::size_t num_blocks = 8 + random() % 24;
     Simulation simulation(config, num_blocks);
     for (int i = 0; i < 400; ++i) {

@@ -108,6 +108,31 @@ TEST(BlockPool, BlocksInUseCountToo) {
   EXPECT_EQ(pool.num_held(1), 1) << "the oldest is not taken from whoever holds less";
 }
 
+TEST(BlockPool, GivesTheLowestRunOfFreeNeighbours) {
+  BlockPool pool(8);
+  EXPECT_EQ(pool.allocate_run(3), BlockId{0});
+  EXPECT_EQ(pool.allocate_run(2), BlockId{3});
+  for (const unsigned block : {0U, 1U, 2U})
+    pool.release(BlockId{block});
+  EXPECT_EQ(pool.num_free(), 6);
+  EXPECT_FALSE(pool.allocate_run(4)) << "six are free, but three and three";
+  EXPECT_EQ(pool.num_free(), 6);
+  EXPECT_EQ(pool.allocate_run(3, 7), BlockId{0});
+  EXPECT_EQ(pool.num_held(7), 3);
+  EXPECT_EQ(pool.allocate_run(3), BlockId{5});
+  EXPECT_FALSE(pool.allocate_run(1));
+  EXPECT_EQ(pool.num_touched(), 8);
+  EXPECT_EQ(pool.check_integrity(), "");
+}
+
+TEST(BlockPool, ARunTakesNoBlockThatIsCached) {
+  BlockPool pool(4);
+  cache_one(pool, 1);
+  EXPECT_EQ(pool.num_idle(), 1);
+  EXPECT_FALSE(pool.allocate_run(4));
+  EXPECT_EQ(pool.allocate_run(3), BlockId{1});
+}
+
 TEST(BlockPool, HoldsItsInvariantsOverRandomOperations) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -122,6 +147,10 @@ TEST(BlockPool, HoldsItsInvariantsOverRandomOperations) {
       const auto allocation = pool.allocate(random() % 4);
       ASSERT_EQ(allocation.has_value(), had_room);
       if (allocation) owned.push_back(allocation->block);
+      if (const auto first = random() % 3 == 0 ? pool.allocate_run(2, random() % 4) : std::nullopt) {
+        owned.push_back(*first);
+        owned.push_back(static_cast<BlockId>(static_cast<unsigned>(*first) + 1));
+      }
     } else if (!owned.empty() && operation == 3) {
       const BlockId block = owned[any_owned()];
       pool.add_owner(block);

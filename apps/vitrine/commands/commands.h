@@ -26,6 +26,7 @@ std::unique_ptr<Command> make_cost(const Parser& parser);
 std::unique_ptr<Command> make_count(const Parser& parser);
 std::unique_ptr<Command> make_train_bpe(const Parser& parser);
 std::unique_ptr<Command> make_bench(const Parser& parser);
+std::unique_ptr<Command> make_lab(const Parser& parser);
 std::unique_ptr<Command> make_synth(const Parser& parser);
 std::unique_ptr<Command> make_doctor(const Parser& parser);
 std::unique_ptr<Command> make_compare(const Parser& parser);

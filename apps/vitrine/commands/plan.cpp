@@ -138,7 +138,7 @@ class PlanCommand final : public Command {
     const double bytes = plan::bytes_of_step(reads, network.config.experts, 0.0, 1);
     plan::MachineRates rates;
     rates.read_bytes_per_s = measure_read_rate(choice.num_threads, bytes);
-    const tensor::DType type = usual_type(network);
+    const tensor::DType type = plan::usual_type(network);
     rates.prompt_flops_per_s = tools::multiply_rate(backend, type, kRoofPromptRows, ops::Role::kPrompt);
     std::map<std::size_t, double> generated;  // by batch
     for (const std::size_t batch : batches_) {

@@ -112,6 +112,7 @@ class ServeCommand final : public Command {
 
   int run(Context& context) override {
     if (is_unbatched_) runtime_flags_.max_sequences = 1;
+    if (runtime_flags_.contiguous_kv) turn_sharing_off();
     store::KeyStore keys(required_state_path());
     options_.keys = &keys;
     if (!prices_.empty()) options_.prices = cost::PriceTable(prices_);
@@ -242,9 +243,20 @@ class ServeCommand final : public Command {
   void set_prefix_cache(const std::string& mode) {
     if (mode != "exact" && mode != "fast" && mode != "off")
       throw base::Exception(base::ErrorKind::kUsage, fmt::format("--prefix-cache {}: use exact, fast or off", mode));
+    prefix_cache_mode_ = mode;
     runtime_flags_.no_prefix_cache = mode == "off";
     runtime_flags_.publish_answers = mode == "fast";
     runtime_flags_.settle_answers = mode == "exact";
+  }
+
+  // A run of blocks belongs to one request.
+  void turn_sharing_off() {
+    if (!prefix_cache_mode_.empty() && prefix_cache_mode_ != "off")
+      throw base::Exception(
+          base::usage_error(fmt::format("--kv-layout contiguous: there is nothing to share with --prefix-cache {}; "
+                                        "leave one of them out",
+                                        prefix_cache_mode_)));
+    set_prefix_cache("off");
   }
 
   void set_batching(const std::string& mode) {
@@ -412,6 +424,7 @@ class ServeCommand final : public Command {
   std::size_t port_ = 8080;
   server::ServerOptions options_;
   RuntimeFlags runtime_flags_;
+  std::string prefix_cache_mode_;  // as it was given
   bool is_unbatched_ = false;
   bool check_ = false;
   otlp::OtlpFlags otlp_;
