@@ -1,7 +1,6 @@
 #include "vitrine/roof.h"
 
 #include <algorithm>
-#include <map>
 
 #include "backends/cpu/cpu_backend.h"
 #include "base/thread_pool.h"
@@ -16,13 +15,6 @@ constexpr std::size_t kMostBytesRead = std::size_t{512} << 20U;
 constexpr std::size_t kBandwidthReads = 3;
 
 }  // namespace
-
-tensor::DType usual_type(const plan::Network& network) {
-  std::map<tensor::DType, std::size_t> counts;
-  for (const ops::MatrixSize& matrix : network.matrices)
-    counts[matrix.type] += matrix.num_elements();
-  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
-}
 
 double measure_read_rate(std::size_t num_threads, double bytes) {
   base::ThreadPool pool(num_threads);

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "explain/report.h"
-#include "plan/network.h"
 #include "vitrine/backend_choice.h"
 
 namespace vitrine::cli {
@@ -11,8 +10,6 @@ namespace vitrine::cli {
 // Rows of a prompt's step that the rate of products is measured with.
 inline constexpr std::size_t kRoofPromptRows = 256;
 
-// The type that most weights have.
-tensor::DType usual_type(const plan::Network& network);
 // Bytes per second in which that many are read from memory; of more than 512 MiB, that many stand for them all.
 double measure_read_rate(std::size_t num_threads, double bytes);
 // Both roofs for a model, in about half a second with all threads.

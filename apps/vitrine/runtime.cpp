@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "models/registry.h"
+#include "plan/report.h"
 #include "tools/hub/environment.h"
 #include "tools/hub/store.h"
 #include "tools/machine.h"
@@ -141,7 +142,7 @@ explain::Roof Runtime::measure_roof() const {
   const BackendChoice choice{
       .isa = backend_->isa(), .paths = backend_->paths(), .num_threads = backend_->num_threads()};
   const plan::Network network = plan::network_of(bundle_.files, *choice.memory());
-  return cli::measure_roof(choice, usual_type(network), model_->weight_bytes());
+  return cli::measure_roof(choice, plan::usual_type(network), model_->weight_bytes());
 }
 
 std::vector<TokenId> Runtime::end_tokens() const {

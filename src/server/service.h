@@ -13,6 +13,7 @@
 #include "server/live_requests.h"
 #include "server/metrics.h"
 #include "server/model_pool.h"
+#include "server/planner.h"
 #include "server/replay_store.h"
 #include "server/request_trace.h"
 
@@ -27,6 +28,7 @@ class Service {
     bool is_exposed = false;                 // to other machines, which may call it by its address
     ModelPool::Options models = {};
     std::size_t xray_bytes = 0;  // that requests computed again for an X-ray may hold
+    PlanMachine plan_machine = {};
   };
   // `accounting` is null where the server has no place for state: then there are no keys, and nothing is noted.
   Service(std::vector<ModelOffer> models, Options options, std::unique_ptr<Accounting> accounting);
