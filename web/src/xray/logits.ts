@@ -24,7 +24,7 @@ function logSumExp(sorted: Float32Array): number {
 }
 
 export class Logits {
-  private readonly places: Uint32Array; // into ids, by id ascending
+  private places: Uint32Array | null = null; // into ids, by id ascending
 
   /** Of the whole vocabulary, by id. */
   static whole(row: Float32Array): Logits {
@@ -38,10 +38,7 @@ export class Logits {
     return new Logits(Uint32Array.from(ids), Float32Array.from(logits), logSum, vocabSize);
   }
 
-  private constructor(readonly ids: Uint32Array, readonly values: Float32Array, readonly logSum: number, readonly vocabSize: number) {
-    this.places = Uint32Array.from(ids, (_, place) => place);
-    this.places.sort((a, b) => ids[a]! - ids[b]!);
-  }
+  private constructor(readonly ids: Uint32Array, readonly values: Float32Array, readonly logSum: number, readonly vocabSize: number) {}
 
   get isWhole(): boolean {
     return this.ids.length === this.vocabSize;
@@ -62,6 +59,7 @@ export class Logits {
       yield* [...this.ids.subarray(0, count).keys()].sort((a, b) => this.ids[a]! - this.ids[b]!);
       return;
     }
+    this.places ??= Uint32Array.from(this.ids, (_, place) => place).sort((a, b) => this.ids[a]! - this.ids[b]!);
     for (const place of this.places) if (place < count) yield place;
   }
 }

@@ -111,7 +111,7 @@ function timesFromDurations({ steps, latency, timeline }: XrayDocument): { start
   return steps.map((step, idx) => {
     if (idx === 0) return { start: 0, end: at };
     const start = at;
-    at = Math.min(timeline.wall_s, at + step.duration_s);
+    at = Math.min(timeline.wall_s, at + (step.duration_s ?? 0));
     return { start, end: at };
   });
 }
