@@ -39,7 +39,7 @@ function pairElement(pair: Pair, a: XrayDocument, b: XrayDocument): HTMLElement 
   const [first, second] = [pair.a === null ? null : a.tokens[pair.a]!, pair.b === null ? null : b.tokens[pair.b]!];
   const isSame = first !== null && second !== null && first.id === second.id;
   const line = (token: Token | null, cls: string, position: number | null): HTMLElement => h("span", { class: token ? cls : `${cls} absent`, title: position === null ? null : `${position}` }, ...(token ? tokenText(token) : ["\u00a0"]));
-  return h("span", { class: isSame ? "pairtok same" : "pairtok differs" }, line(first, "of-a", pair.a), line(second, "of-b", pair.b));
+  return h("span", { class: isSame ? "pairtok alike" : "pairtok differs" }, line(first, "of-a", pair.a), line(second, "of-b", pair.b));
 }
 
 /** The candidates of both at the first choice that fell differently. */
