@@ -11,44 +11,12 @@
 namespace vitrine::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using plan::grouped;
+using plan::PlanReport;
+using plan::PlanRow;
 
 std::string kv_type_name(tensor::DType type) {
   return std::string(tensor::dtype_info(type).name);
-}
-
-Json speed_json(const std::optional<plan::Speed>& speed, double plan::Speed::*member) {
-  return speed ? Json(*speed.*member) : Json();
-}
-
-Json formula_json(const plan::KvFormula& formula) {
-  return {{"text", formula.formula},
-          {"bytes", formula.bytes},
-          {"copied_text", formula.copied},
-          {"copied_bytes", formula.copied_bytes},
-          {"copied_ratio", formula.copied_bytes / static_cast<double>(std::max<std::size_t>(formula.bytes, 1))},
-          {"reasons", formula.reasons}};
-}
-
-Json row_json(const PlanRow& row) {
-  const plan::Memory& memory = row.memory;
-  return {{"context", row.context_length},
-          {"batch", row.batch},
-          {"kv_type", kv_type_name(row.kv_type)},
-          {"weights_bytes", memory.weights},
-          {"kv_bytes", memory.kv},
-          {"kv_allocated_bytes", memory.kv_allocated},
-          {"activations_bytes", memory.activations},
-          {"scratch_bytes", memory.scratch},
-          {"other_bytes", memory.other},
-          {"total_bytes", memory.total()},
-          {"fits", row.fits},
-          {"max_context", row.max_context},
-          {"max_batch", row.max_batch},
-          {"prefill_tokens_per_s", speed_json(row.speed, &plan::Speed::prefill_tokens_per_s)},
-          {"decode_tokens_per_s", speed_json(row.speed, &plan::Speed::decode_tokens_per_s)},
-          {"kv_formula", formula_json(row.formula)}};
 }
 
 std::string per_second(const std::optional<plan::Speed>& speed, double plan::Speed::*member) {
@@ -110,8 +78,7 @@ std::string subject_line(const PlanReport& report) {
                      report.subject.weights);
 }
 
-std::string machine_line(const PlanReport& report) {
-  const tools::Machine& machine = report.machine;
+std::string machine_line(const tools::Machine& machine) {
   std::string line =
       fmt::format("{}: {} of {} available", machine.cpu.empty() ? "this machine" : machine.cpu,
                   hub::format_bytes(machine.available_memory_bytes), hub::format_bytes(machine.total_memory_bytes));
@@ -147,31 +114,8 @@ std::vector<std::string> remarks(const PlanReport& report) {
 
 }  // namespace
 
-Json to_json(const PlanReport& report, Json machine) {
-  const plan::Network& network = report.subject.network;
-  Json rows = Json::array();
-  for (const PlanRow& row : report.rows)
-    rows.push_back(row_json(row));
-  Json rates;
-  if (report.rates) {
-    rates = {{"read_bytes_per_s", report.rates->read_bytes_per_s},
-             {"prompt_flops_per_s", report.rates->prompt_flops_per_s},
-             {"generated_flops_per_s", report.rates->generated_flops_per_s}};
-  }
-  machine["measured"] = std::move(rates);
-  return {{"model",
-           {{"name", report.subject.name},
-            {"weights", report.subject.weights},
-            {"parameters", network.num_parameters()},
-            {"context_length", network.config.context_length},
-            {"is_computed", network.is_computed},
-            {"note", report.subject.note}}},
-          {"machine", std::move(machine)},
-          {"rows", std::move(rows)}};
-}
-
-void print_plan(const PlanReport& report, const Terminal& out) {
-  out.print(printable(subject_line(report)) + "\n" + printable(machine_line(report)) + "\n\n");
+void print_plan(const PlanReport& report, const tools::Machine& machine, const Terminal& out) {
+  out.print(printable(subject_line(report)) + "\n" + printable(machine_line(machine)) + "\n\n");
   print_table(out, table_of(report));
   out.print("\n");
   for (const std::string& line : formula_lines(report.rows.front()))
@@ -180,10 +124,10 @@ void print_plan(const PlanReport& report, const Terminal& out) {
     out.print("\n" + line + "\n");
 }
 
-plan::PlanPage plan_page(const PlanReport& report, std::vector<plan::MemoryPlot> plots) {
+plan::PlanPage plan_page(const PlanReport& report, const tools::Machine& machine, std::vector<plan::MemoryPlot> plots) {
   const Table table = table_of(report);
   plan::PlanPage page{"Memory of " + report.subject.name,
-                      {subject_line(report), machine_line(report)},
+                      {subject_line(report), machine_line(machine)},
                       std::move(plots),
                       table.header,
                       table.rows};

@@ -15,6 +15,7 @@ namespace {
 
 using base::ErrorKind;
 using plan::ModelShape;
+using plan::PlanSubject;
 
 // Sizes are below 2^20 and matrices below this many, so that no product of them overflows.
 constexpr int kMostOfASize = 1 << 20;
@@ -40,13 +41,6 @@ void check_shape(const ModelShape& shape) {
   require_sizes(std::size_t{shape.num_experts} * shape.num_layers <= kMostExperts,
                 fmt::format("--experts x --layers: more than {}", kMostExperts));
   require_sizes(shape.head_dim > shape.rope_dim, fmt::format("--head-dim: more than {} here", shape.rope_dim));
-}
-
-PlanSubject subject_of(const ModelShape& shape, const std::string& type) {
-  const plan::TensorTypes types = plan::TensorTypes::parse(type).value_or_throw();
-  std::string note(shape.note);
-  if (note.empty() && !shape.is_computed()) note = "Vitrine does not compute models of this kind; the sizes are theirs";
-  return {std::string(shape.name), type, std::move(note), plan::network_of(shape, types)};
 }
 
 [[noreturn]] void refuse_unknown(const std::string& model, const base::Error& why) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ops/memory_model.h"
-#include "plan/network.h"
+#include "plan/report.h"
 #include "vitrine/parser.h"
 
 namespace vitrine::cli {
@@ -26,16 +26,9 @@ class ShapeOverrides {
   std::array<std::optional<std::size_t>, 14> values_;  // as kSizes lists them
 };
 
-// What `vitrine plan` is asked about.
-struct PlanSubject {
-  std::string name;
-  std::string weights;  // "q4_k_m", or where the file lies
-  std::string note;     // what a person should know; may be empty
-  plan::Network network;
-};
 // A model on disk, else a known shape; with overrides a shape. `type` is that of a shape's weights. Throws
 // base::Exception: kMissing with the nearest name, kUsage for a wrong type or sizes, kBadFile.
-PlanSubject find_plan_subject(const std::string& model, const std::string& type, const ShapeOverrides& overrides,
-                              const ops::MemoryModel& backend);
+plan::PlanSubject find_plan_subject(const std::string& model, const std::string& type, const ShapeOverrides& overrides,
+                                    const ops::MemoryModel& backend);
 
 }  // namespace vitrine::cli

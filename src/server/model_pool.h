@@ -17,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
+#include "plan/network.h"
 #include "server/answer_queue.h"
 #include "server/awaitable.h"
 #include "server/served_model.h"
@@ -32,6 +33,7 @@ struct ModelOffer {
   std::size_t max_sequences = 1;                            // that run at once
   std::size_t planned_bytes = 0;                            // the most that it takes while it is loaded
   bool is_pinned = false;                                   // stays loaded once it is
+  std::function<plan::Network()> network = {};              // its sizes, from its file's header; any thread, may throw
   std::function<std::unique_ptr<LoadedModel>()> load = {};  // on a thread of the pool; may throw
   std::unique_ptr<LoadedModel> loaded = {};                 // not null: it is loaded already
 

@@ -9,6 +9,27 @@
 #include "server/api_error.h"
 
 namespace vitrine::server {
+namespace {
+
+std::string unescaped(const std::string& name, std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      bytes += text[i];
+      continue;
+    }
+    const std::string_view digits = text.substr(std::min(i + 1, text.size()), 2);
+    unsigned byte = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
+    if (digits.size() != 2 || error != std::errc() || end != digits.data() + 2)
+      throw bad_field(name, "a % is not followed by two hexadecimal digits");
+    bytes += static_cast<char>(byte);
+    i += 2;
+  }
+  return bytes;
+}
+
+}  // namespace
 
 Query::Query(std::string_view text, std::initializer_list<std::string_view> names) {
   while (!text.empty()) {
@@ -19,7 +40,7 @@ Query::Query(std::string_view text, std::initializer_list<std::string_view> name
     if (std::ranges::find(names, name) == names.end())
       throw ApiException(
           {.message = fmt::format("the query may have {}", fmt::join(names, ", ")), .code = "unknown_field"});
-    if (!values_.emplace(name, part.substr(std::min(sign + 1, part.size()))).second)
+    if (!values_.emplace(name, unescaped(name, part.substr(std::min(sign + 1, part.size())))).second)
       throw bad_field(name, "stands twice in the query");
   }
 }

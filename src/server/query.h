@@ -9,10 +9,11 @@
 
 namespace vitrine::server {
 
-// The query of a path, "by=key&from=2025-03-14"; values are taken as they stand.
+// What stands after the question mark of a request's target: "by=key&from=2025-03-14", with %XX for a byte.
 class Query {
  public:
-  // Throws ApiException (400) for a name that is not among those, or stands twice.
+  // Throws ApiException (400) for a name that is not among `names`, for one that stands twice, and for a % without two
+  // digits.
   Query(std::string_view text, std::initializer_list<std::string_view> names);
 
   // Nothing where it is absent or empty.

@@ -67,8 +67,8 @@ class Server::State {
                   .is_exposed = is_exposed(options_),
                   .models = options_.models,
                   .xray_bytes = options_.xray_bytes,
-
-                  .exporter = options_.exporter},
+                  .exporter = options_.exporter,
+                  .plan_machine = options_.plan_machine},
                  open_accounting(options_)),
         log_(options_.log),
         router_(service_, access_, log_),

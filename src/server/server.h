@@ -9,6 +9,7 @@
 #include "cost/prices.h"
 #include "server/http/limits.h"
 #include "server/model_pool.h"
+#include "server/planner.h"
 #include "server/server_log.h"
 #include "store/key_store.h"
 #include "trace/otlp.h"
@@ -22,6 +23,7 @@ struct ServerOptions {
   bool strict = false;                     // fields that no endpoint knows are refused
   std::vector<std::string> allowed_hosts;  // names in the Host header beside the loopback's
   ModelPool::Options models = {};
+  PlanMachine plan_machine = {};
   store::KeyStore* keys = nullptr;  // outlives the server; null: nobody has a key, and no usage is noted
   cost::PriceTable prices = {};     // what answers cost, for the usage ledger
   std::size_t xray_bytes = std::size_t{256} << 20U;  // that requests computed again for an X-ray may hold

@@ -13,6 +13,7 @@
 #include "server/live_requests.h"
 #include "server/metrics.h"
 #include "server/model_pool.h"
+#include "server/planner.h"
 #include "server/replay_store.h"
 #include "server/trace_store.h"
 #include "trace/otlp.h"
@@ -29,6 +30,7 @@ class Service {
     ModelPool::Options models = {};
     std::size_t xray_bytes = 0;  // that requests computed again for an X-ray may hold
     trace::SpanExporter* exporter = nullptr;  // of finished requests; null: there is none
+    PlanMachine plan_machine = {};
   };
   // `accounting` is null where the server has no place for state: then there are no keys, and nothing is noted.
   Service(std::vector<ModelOffer> models, Options options, std::unique_ptr<Accounting> accounting);

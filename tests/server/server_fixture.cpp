@@ -3,11 +3,18 @@
 #include <chrono>
 #include <utility>
 
+#include "backends/cpu/cpu_memory.h"
 #include "models/registry.h"
+#include "plan/network.h"
 
 namespace vitrine::server {
 
 namespace {
+
+std::shared_ptr<const ops::MemoryModel> plan_backend() {
+  return std::make_shared<backends::cpu::CpuMemory>(backends::cpu::Isa::kGeneric, backends::cpu::PathTable::reference(),
+                                                    1);
+}
 
 // A model that belongs to the test.
 class ReadyModel final : public LoadedModel {
@@ -67,8 +74,12 @@ TestServer::TestServer(ServerOptions options, engine::EngineConfig config, const
                     .aliases = {"alias"},
                     .context_length = engine_->config().context_length,
                     .max_sequences = engine_->config().max_sequences,
+                    .network = [this] { return plan::network_of(bundle_.files, *plan_backend()); },
                     .loaded = std::make_unique<ReadyModel>(std::move(model))});
   options.port = 0;
+  options.plan_machine = {.backend = plan_backend(), .describe = [] {
+                            return nlohmann::ordered_json{{"available_memory_bytes", std::size_t{1} << 30U}};
+                          }};
   server_ = std::make_unique<Server>(std::move(options), std::move(models));
   const std::string url = server_->url();
   if (url.starts_with("http")) port_ = std::stoi(url.substr(url.rfind(':') + 1));

@@ -33,7 +33,7 @@ std::string attribute(std::string_view page, std::string_view name) {
 
 TEST_F(Web, EveryPageIsTheOneFileThatLoadsFromThisServerAlone) {
   const std::string page = ask("/").body;
-  for (const char* path : {"/", "/xray", "/live", "/keys", "/docs"}) {
+  for (const char* path : {"/", "/xray", "/live", "/keys", "/planner", "/docs"}) {
     const WireAnswer answer = ask(path);
     EXPECT_EQ(answer.status, 200) << path;
     EXPECT_EQ(answer.body, page) << path;

@@ -115,3 +115,35 @@ test("plots end at round numbers, and any number of blocks fits the page", { ski
     assert.ok(cell * columns <= 1376 && cell >= 4, `${cells} cells`);
   }
 });
+
+test("two runs of tokens are aligned by what they have in common", { skip }, async () => {
+  const { align } = await load("xray/align.ts");
+  const pairs = (a, b) => align(a, b).map((pair) => [pair.a, pair.b]);
+  assert.deepEqual(pairs([1, 2, 3], [1, 2, 3]), [[0, 0], [1, 1], [2, 2]]);
+  assert.deepEqual(pairs([1, 2, 3, 9], [1, 5, 3]), [[0, 0], [1, 1], [2, 2], [3, null]]);
+  assert.deepEqual(pairs([], [7]), [[null, 0]]);
+  const [long, other] = [Array.from({ length: 3000 }, (_, idx) => idx), Array.from({ length: 2500 }, (_, idx) => -1 - idx)];
+  assert.equal(align(long, other).length, 3000, "too large for a table");
+});
+
+test("the random number of a step is the engine's", { skip }, async () => {
+  const { uniformOf } = await load("xray/philox.ts");
+  assert.ok(Math.abs(uniformOf(13, 0) - 0.45243175009745906) < 1e-15);
+  assert.notEqual(uniformOf(2 ** 33, 1), uniformOf(0, 1), "all bits of the seed count");
+  for (const seed of [null, -1, 0.5, 2 ** 60]) assert.equal(uniformOf(seed, 0), null);
+});
+
+test("the pieces of a timeline have no gap and no overlap", { skip }, async () => {
+  const { pieces, stageRows } = await load("xray/pieces.ts");
+  const span = (name, start_s, end_s, parent = null) => ({ name, stage: name, start_s, end_s, parent, attributes: {} });
+  const timeline = { spans: [span("socket", 2, 5), span("decode", 1, 3), span("queue", 0, 0.5), span("decode", 4, null), span("layer", 1, 2, 1)], stages: {}, unaccounted_s: 0.5, wall_s: 6 };
+  const all = pieces(timeline);
+  assert.deepEqual(all.map(({ name, start, end }) => [name, start, end]), [["queue", 0, 0.5], ["unaccounted", 0.5, 1], ["decode", 1, 3], ["socket", 3, 4], ["decode", 4, 6]]);
+  assert.deepEqual(stageRows(timeline).map(({ name, seconds, covered }) => [name, seconds, covered]), [["queue", 0.5, 0], ["decode", 4, 0], ["socket", 1, 2]]);
+});
+
+test("bytes that are no character stand as such", { skip }, async () => {
+  const { characters } = await load("xray/pieces_of_text.ts");
+  assert.deepEqual(characters(new TextEncoder().encode("a你")), ["a", "你"]);
+  assert.deepEqual(characters(Uint8Array.of(0xe4, 0xbd, 0x61, 0x80)), [0xe4, 0xbd, "a", 0x80]);
+});

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { answerWith, Browser, Server, whyNot } from "./stage.mjs";
 
 const skip = whyNot() ?? false;
-const pages = ["/", "/xray", "/live", "/keys", "/docs"];
+const pages = ["/", "/xray", "/live", "/keys", "/planner", "/docs"];
 let server, browser;
 
 before(async () => {

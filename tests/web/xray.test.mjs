@@ -224,7 +224,7 @@ onPage("two requests stand beside each other", async (page) => {
   assert.equal(wall[2], `−${(1000 * (a.wall - b.wall)).toFixed(2)}`);
   const [first, second] = await page.locator(".cmpbar .bar").evaluateAll((bars) => bars.map((bar) => bar.lastElementChild.getBoundingClientRect().right));
   assert.ok(second < first, "one time axis");
-  assert.equal(await page.locator(".pairtok.same").first().innerText().then((text) => new Set(text.split("\n")).size), 1);
+  assert.equal(await page.locator(".pairtok.alike").first().innerText().then((text) => new Set(text.split("\n")).size), 1);
   assert.ok((await page.locator(".pairtok.differs").count()) > 10);
   assert.match(await page.locator(".diff").innerText(), /step 0, position 39/);
   await page.reload();

@@ -130,7 +130,7 @@ export class XrayFixture {
       roof: { gb_per_s: 47, tflops: 2.1 }, kernels: ["q4_1 latency vnni 16x1", "attention f16 1x64", "head q8_0 vnni 16x1"],
       kv: { bytes_per_token: 23040, block_tokens: 16, block_bytes: 368640, type: "f16", tokens_held: held, bytes_held: held * 23040, bytes_allocated: blocks.length * 368640, cached_tokens: 0, prefix: { reason: "token_differs", position: 3, cached_text: "Answer", requested_text: "You", cached_tokens: 0 }, blocks },
       memory: { weights_bytes: 96_600_000, kv_bytes: 47_200_000, activations_bytes: 3_100_000, scratch_bytes: 19_000_000, prefix_cache_bytes: 2_600_000, other_bytes: 19_000_000, rss_bytes: 185_500_000 },
-      cost: { input_usd_per_million: 0.05, cached_usd_per_million: 0.01, output_usd_per_million: 0.2, prompt_usd: (0.05 * numPrompt) / 1e6, cached_usd: 0, answer_usd: (0.2 * steps.length) / 1e6, total_usd: (0.05 * numPrompt + 0.2 * steps.length) / 1e6, per_100000_calls_usd: (0.05 * numPrompt + 0.2 * steps.length) / 10, prices_dated: "2025-11-01" },
+      cost: { currency: "USD", input_per_million: 0.05, cached_input_per_million: 0.01, output_per_million: 0.2, prompt: (0.05 * numPrompt) / 1e6, cached: 0, answer: (0.2 * steps.length) / 1e6, total: (0.05 * numPrompt + 0.2 * steps.length) / 1e6, per_100000_calls: (0.05 * numPrompt + 0.2 * steps.length) / 10, prices_dated: "2025-11-01" },
     };
   }
 

@@ -6,20 +6,22 @@
 
 #include <fmt/format.h>
 
-#include "kvcache/block_id.h"
-#include "plan/speed.h"
+#include "plan/report.h"
 #include "tools/bench/kernel_bench.h"
 #include "tools/hub/files.h"
 #include "vitrine/backend_choice.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/machine_report.h"
 #include "vitrine/plan_report.h"
+#include "vitrine/plan_subject.h"
 #include "vitrine/roof.h"
 
 namespace vitrine::cli {
 namespace {
 
 using base::ErrorKind;
+using plan::PlanReport;
+using plan::PlanRow;
 
 constexpr std::size_t kUsualContext = 4096;
 constexpr std::size_t kShortestPlotted = 512;
@@ -58,70 +60,63 @@ class PlanCommand final : public Command {
   int run(Context& context) override {
     const BackendChoice backend = choose_backend(flags_);
     const std::unique_ptr<ops::MemoryModel> memory = backend.memory();
-    const PlanSubject subject = find_plan_subject(model_, type_, overrides_, *memory);
+    const plan::PlanSubject subject = find_plan_subject(model_, type_, overrides_, *memory);
     const tools::Machine machine = tools::read_machine();
     if (contexts_.empty()) contexts_ = {std::min(kUsualContext, subject.network.config.context_length)};
-    PlanReport report{subject, machine, {}, {}};
-    std::vector<plan::MemoryPlot> plots;
-    for (const std::string& name : kv_types_)
-      add_rows(report, plots, parse_kv_type_name(name), *memory, backend.num_threads);
+    const plan::PlanQuestion question = this->question(machine, backend.num_threads);
+    PlanReport report{subject, plan::plan_rows(subject.network, *memory, question), {}};
     if (!no_measure_) add_speeds(report, *memory, backend);
-    if (!svg_file_.empty()) hub::write_text(svg_file_, plan::memory_svg(plots.front())).value_or_throw();
-    if (!html_file_.empty())
-      hub::write_text(html_file_, plan::plan_html(plan_page(report, std::move(plots)))).value_or_throw();
+    if (!svg_file_.empty() || !html_file_.empty()) write_files(report, machine, plots(report, question, *memory));
     if (context.flags.json) {
-      print_json(context, to_json(report, machine_json(machine, backend)));
+      print_json(context, plan::to_json(report, machine_json(machine, backend)));
     } else {
-      print_plan(report, context.out);
+      print_plan(report, machine, context.out);
     }
     return 0;
   }
 
  private:
-  void add_rows(PlanReport& report, std::vector<plan::MemoryPlot>& plots, tensor::DType kv_type,
-                const ops::MemoryModel& backend, std::size_t num_threads) const {
-    const plan::Network& network = report.subject.network;
-    check_sizes(network, kv_type);
-    const plan::RunSizes run{
-        .kv_type = kv_type, .max_chunk_tokens = flags_.max_chunk_tokens, .num_threads = num_threads};
-    const plan::MemoryForecast sizes = plan::MemoryForecast::create(network, backend, run).value_or_throw();
-    const std::size_t available = report.machine.available_memory_bytes;
-    for (const std::size_t batch : batches_) {
-      for (const std::size_t length : contexts_) {
-        PlanRow row;
-        row.context_length = length;
-        row.batch = batch;
-        row.kv_type = kv_type;
-        row.memory = sizes.at(length, batch);
-        row.fits = row.memory.total() <= available;
-        row.max_context = sizes.max_context(available, batch, network.config.context_length);
-        row.max_batch = sizes.max_sequences(available, length);
-        row.formula = plan::kv_formula(network, kv_type, length, batch).value_or_throw();
-        report.rows.push_back(std::move(row));
+  void write_files(const PlanReport& report, const tools::Machine& machine, std::vector<plan::MemoryPlot> plots) const {
+    if (!svg_file_.empty()) hub::write_text(svg_file_, plan::memory_svg(plots.front())).value_or_throw();
+    if (html_file_.empty()) return;
+    hub::write_text(html_file_, plan::plan_html(plan_page(report, machine, std::move(plots)))).value_or_throw();
+  }
+
+  plan::PlanQuestion question(const tools::Machine& machine, std::size_t num_threads) const {
+    plan::PlanQuestion question{.context_lengths = contexts_,
+                                .batches = batches_,
+                                .kv_types = {},
+                                .max_chunk_tokens = flags_.max_chunk_tokens,
+                                .num_threads = num_threads,
+                                .available_bytes = machine.available_memory_bytes};
+    for (const std::string& name : kv_types_)
+      question.kv_types.push_back(parse_kv_type_name(name));
+    return question;
+  }
+
+  // One for each type and batch, the first ones.
+  std::vector<plan::MemoryPlot> plots(const PlanReport& report, const plan::PlanQuestion& question,
+                                      const ops::MemoryModel& backend) const {
+    std::vector<plan::MemoryPlot> plots;
+    for (const tensor::DType kv_type : question.kv_types) {
+      const plan::RunSizes run{
+          .kv_type = kv_type, .max_chunk_tokens = question.max_chunk_tokens, .num_threads = question.num_threads};
+      const plan::MemoryForecast sizes =
+          plan::MemoryForecast::create(report.subject.network, backend, run).value_or_throw();
+      for (const std::size_t batch : batches_) {
+        if (plots.size() < kMostPlots) plots.push_back(plot(report, question.available_bytes, sizes, kv_type, batch));
       }
-      if (plots.size() < kMostPlots) plots.push_back(plot(report, sizes, kv_type, batch));
     }
+    return plots;
   }
 
-  // So that no sum of bytes overflows.
-  void check_sizes(const plan::Network& network, tensor::DType kv_type) const {
-    constexpr double kMost = 4e18;
-    constexpr double kMostUsers = 1 << 20;
-    const auto longest = static_cast<double>(
-        std::max(*std::ranges::max_element(contexts_), network.config.context_length) + kvcache::kBlockTokens);
-    const std::size_t copied = 4 * network.config.hidden_size;  // what the copied formula takes a row to be
-    const auto row = static_cast<double>(std::max(copied, plan::kv_row_bytes(network.kv, kv_type).value_or_throw()));
-    if (row * longest * static_cast<double>(network.kv.num_layers) * kMostUsers < kMost) return;
-    throw base::Exception(ErrorKind::kUsage, "--context: longer than can be reckoned with for such a model");
-  }
-
-  plan::MemoryPlot plot(const PlanReport& report, const plan::MemoryForecast& sizes, tensor::DType kv_type,
-                        std::size_t batch) const {
+  plan::MemoryPlot plot(const PlanReport& report, std::size_t available_bytes, const plan::MemoryForecast& sizes,
+                        tensor::DType kv_type, std::size_t batch) const {
     const plan::Network& network = report.subject.network;
     plan::MemoryPlot plot;
     plot.title =
         fmt::format("{}, KV cache in {}, {} at once", report.subject.name, tensor::dtype_info(kv_type).name, batch);
-    plot.available_bytes = report.machine.available_memory_bytes;
+    plot.available_bytes = available_bytes;
     const std::size_t longest =
         std::max({*std::ranges::max_element(contexts_), network.config.context_length, 2 * kShortestPlotted});
     for (std::size_t length = kShortestPlotted; length <= longest; length *= 2) {

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/unix_time.h"
+#include "plan/network.h"
 #include "server/server.h"
 #include "store/key_store.h"
 #include "tools/hub/files.h"
@@ -18,6 +19,7 @@
 #include "tools/machine.h"
 #include "tools/otlp/otlp_exporter.h"
 #include "vitrine/commands/commands.h"
+#include "vitrine/machine_report.h"
 #include "vitrine/models.h"
 #include "vitrine/runtime_flags.h"
 #include "vitrine/serve_plan.h"
@@ -120,6 +122,7 @@ class ServeCommand final : public Command {
     std::vector<PlannedModel> plans = choose_models(context);
     std::vector<tools::ModelBundle> bundles = plan_models(plans, runtime_flags_, set_memory());
     shared_.chat_template = chat_template_;
+    set_planner();
     std::vector<server::ModelOffer> offers = offer_models(context, plans);
     if (check_) return report_check(context, offers);
     load_first(context, plans, std::move(bundles), offers);
@@ -301,6 +304,14 @@ class ServeCommand final : public Command {
     return std::min(options_.models.memory_bytes, available);
   }
 
+  void set_planner() {
+    const BackendChoice backend = choose_backend(runtime_flags_);
+    options_.plan_machine = {.backend = backend.memory(),
+                             .num_threads = backend.num_threads,
+                             .max_chunk_tokens = runtime_flags_.max_chunk_tokens,
+                             .describe = [backend] { return machine_json(tools::read_machine(), backend); }};
+  }
+
   std::vector<server::ModelOffer> offer_models(const Context& context, std::vector<PlannedModel>& plans) {
     auto aliases = read_aliases(aliases_, plans);
     std::vector<server::ModelOffer> offers;
@@ -312,9 +323,13 @@ class ServeCommand final : public Command {
                         .max_sequences = runtime_flags_.max_sequences,
                         .planned_bytes = plan.bytes,
                         .is_pinned = plan.is_pinned,
-                        .load = [this, &context, plan] {
-                          return load(context, plan, tools::open_model(plan.path).value_or_throw());
-                        }});
+                        .network =
+                            [path = plan.path, backend = options_.plan_machine.backend] {
+                              const loader::ModelFiles files = loader::open_model_files(path).value_or_throw();
+                              return plan::network_of(files, *backend);
+                            },
+                        .load = [this, &context,
+                                 plan] { return load(context, plan, tools::open_model(plan.path).value_or_throw()); }});
     }
     check_names(offers);
     return offers;

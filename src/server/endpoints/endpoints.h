@@ -17,6 +17,7 @@ Awaitable<void> answer_xray_lens(Exchange& exchange, Service& service);
 Awaitable<void> answer_xray_attention(Exchange& exchange, Service& service);
 Awaitable<void> answer_health(Exchange& exchange, Service& service);
 Awaitable<void> answer_metrics(Exchange& exchange, Service& service);
+Awaitable<void> answer_plan(Exchange& exchange, Service& service);
 Awaitable<void> answer_live(Exchange& exchange, Service& service);
 Awaitable<void> answer_tokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_detokenize(Exchange& exchange, Service& service);

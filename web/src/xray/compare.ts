@@ -39,7 +39,7 @@ function pairElement(pair: Pair, a: XrayDocument, b: XrayDocument): HTMLElement 
   const [first, second] = [pair.a === null ? null : a.tokens[pair.a]!, pair.b === null ? null : b.tokens[pair.b]!];
   const isSame = first !== null && second !== null && first.id === second.id;
   const line = (token: Token | null, cls: string, position: number | null): HTMLElement => h("span", { class: token ? cls : `${cls} absent`, title: position === null ? null : `${position}` }, ...(token ? tokenText(token) : ["\u00a0"]));
-  return h("span", { class: isSame ? "pairtok same" : "pairtok differs" }, line(first, "of-a", pair.a), line(second, "of-b", pair.b));
+  return h("span", { class: isSame ? "pairtok alike" : "pairtok differs" }, line(first, "of-a", pair.a), line(second, "of-b", pair.b));
 }
 
 /** The candidates of both at the first choice that fell differently. */
@@ -67,7 +67,7 @@ function figuresTable(a: XrayDocument, b: XrayDocument): HTMLElement {
   const counts: [string, Of, number][] = [
     ["prefill tok/s", (doc) => doc.latency.prefill_tokens_per_s, 0], ["decode tok/s", (doc) => doc.latency.decode_tokens_per_s, 0],
     [t("xray.cost.prompt"), (doc) => doc.usage.prompt_tokens, 0], [t("xray.cost.cached"), (doc) => doc.usage.prompt_tokens_details.cached_tokens, 0], [t("xray.cost.answer"), (doc) => doc.usage.completion_tokens, 0],
-    ["KV MB", (doc) => doc.kv.bytes_held / 1e6, 2], ["USD", (doc) => doc.cost?.total_usd ?? null, 8],
+    ["KV MB", (doc) => doc.kv.bytes_held / 1e6, 2], [a.cost?.currency ?? b.cost?.currency ?? "USD", (doc) => doc.cost?.total ?? null, 8],
   ];
   const rows = [...times.map(([name, of]) => deltaRow(`${name} ms`, thousandfold(of(a)), thousandfold(of(b)), 2)), ...counts.map(([name, of, decimals]) => deltaRow(name, of(a), of(b), decimals))];
   return h("div", { class: "scroll" }, h("table", { id: "figures" }, deltaHead(t("xray.compare.figure")), h("tbody", {}, ...rows)));

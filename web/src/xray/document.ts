@@ -18,7 +18,7 @@ export interface XrayDocument {
   roof: { gb_per_s: number; tflops: number } | null;
   kernels: string[];
   kv: KvUse;
-  memory: Record<"weights_bytes" | "kv_bytes" | "activations_bytes" | "scratch_bytes" | "prefix_cache_bytes" | "other_bytes" | "rss_bytes", number>;
+  memory: MemoryUse | null;
   cost: Cost | null;
 }
 
@@ -73,7 +73,7 @@ export interface Step {
   chain: { name: string; value?: number | null; survivors: number }[];
   entropy_bits: number;
   candidates: StepCandidate[];
-  duration_s: number;
+  duration_s: number | null;
 }
 
 export interface StepCandidate {
@@ -121,15 +121,18 @@ export interface KvUse {
   blocks: { block: number; filled: number; prompt_tokens: number }[];
 }
 
+export type MemoryUse = Record<"weights_bytes" | "kv_bytes" | "activations_bytes" | "scratch_bytes" | "prefix_cache_bytes" | "other_bytes", number> & { rss_bytes: number | null };
+
 export interface Cost {
-  input_usd_per_million: number;
-  cached_usd_per_million: number;
-  output_usd_per_million: number;
-  prompt_usd: number;
-  cached_usd: number;
-  answer_usd: number;
-  total_usd: number;
-  per_100000_calls_usd: number;
+  currency: string;
+  input_per_million: number;
+  cached_input_per_million: number;
+  output_per_million: number;
+  prompt: number;
+  cached: number;
+  answer: number;
+  total: number;
+  per_100000_calls: number;
   prices_dated: string;
 }
 

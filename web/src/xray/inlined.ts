@@ -47,8 +47,11 @@ export class InlinedSource implements XraySource {
     const columns: LensCell[][] = [];
     for (let position = Math.max(first, lens.first); position < Math.min(first + count, lens.first + lens.count); ++position)
       columns.push(lens.layers.map((row) => row[position - lens.first]!));
-    if (columns.length < count && first + columns.length < this.document.tokens.length - 1) throw new MissingPart(t("xray.file.lens.part", { first: lens.first + 1, last: lens.first + lens.count }));
     return columns;
+  }
+
+  lensRange(): { first: number; count: number } {
+    return { first: this.data.lens?.first ?? 0, count: this.data.lens?.count ?? this.document.tokens.length - 1 };
   }
 
   async attention(layer: number): Promise<AttentionWeights> {

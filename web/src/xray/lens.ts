@@ -25,7 +25,7 @@ export class LensPlate implements Plate {
     this.first = this.windowAround(scene.position);
     const last = scene.doc.shapes.find(({ name }) => name === "last_hidden_state");
     fill(this.hint, h("span", { class: "mono" }, last ? `last_hidden_state [${last.shape.map((size) => num(size)).join(", ")}]` : ""));
-    fill(this.element, h("header", {}, h("span", { class: "no" }, 4), h("h2", { id: "p4-title" }, t("xray.lens")), h("p", { class: "sm mut" }, t("xray.lens.hint"))), this.hint, this.body);
+    fill(this.element, h("header", {}, h("span", { class: "no" }, 4), h("h2", { id: "p4-title" }, t("xray.lens")), h("p", { class: "sm mut" }, t("xray.lens.hint"))), this.hint, this.partNote(), this.body);
     this.frame();
     scene.addEventListener("move", () => this.follow());
     addEventListener("themechange", () => this.show());
@@ -38,19 +38,26 @@ export class LensPlate implements Plate {
     });
   }
 
+  private partNote(): HTMLElement | null {
+    const { first, count } = this.scene.source.lensRange();
+    return count < this.scene.doc.tokens.length - 1 ? muted(t("xray.file.lens.part", { first: first + 1, last: first + count })) : null;
+  }
+
   figure(): string {
     return `${num(this.scene.doc.shape.num_layers)} × ${num(Math.min(columns, this.scene.doc.tokens.length - 1))}`;
   }
 
   private windowAround(position: number): number {
-    const last = Math.max(1, this.scene.doc.tokens.length - columns);
-    return Math.max(1, Math.min(last, position - Math.floor(columns / 3)));
+    const { first, count } = this.scene.source.lensRange();
+    const last = Math.max(first + 1, first + count - columns + 1);
+    return Math.max(first + 1, Math.min(last, position - Math.floor(columns / 3)));
   }
 
   private follow(): void {
     const { position } = this.scene;
-    if (position >= this.first && position < this.first + columns) return this.show();
-    this.first = this.windowAround(position);
+    const first = this.windowAround(position);
+    if ((position >= this.first && position < this.first + columns) || first === this.first) return this.show();
+    this.first = first;
     if (this.isSeen) void this.load();
   }
 

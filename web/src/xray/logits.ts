@@ -2,6 +2,7 @@
 
 /** 20 bits hold an id, 32 a logit: both together are a whole number that a double holds exactly. */
 const idRange = 2 ** 20;
+const fewPlaces = 1024; // are sorted whenever they are needed
 
 /** The bits of a float as a number that orders as the float does. */
 function orderOf(bits: number): number {
@@ -19,12 +20,18 @@ function sortedIds(row: Float32Array): Uint32Array {
 function logSumExp(sorted: Float32Array): number {
   const peak = sorted[0]!;
   let sum = 0;
-  for (const logit of sorted) sum += Math.exp(logit - peak);
+  for (let place = 0; place < sorted.length; ++place) sum += Math.exp(sorted[place]! - peak);
   return peak + Math.log(sum);
 }
 
+function inverse(permutation: Uint32Array): Uint32Array {
+  const result = new Uint32Array(permutation.length);
+  for (let place = 0; place < permutation.length; ++place) result[permutation[place]!] = place;
+  return result;
+}
+
 export class Logits {
-  private readonly places: Uint32Array; // into ids, by id ascending
+  private places: Uint32Array | null = null; // into ids, by id ascending
 
   /** Of the whole vocabulary, by id. */
   static whole(row: Float32Array): Logits {
@@ -38,10 +45,7 @@ export class Logits {
     return new Logits(Uint32Array.from(ids), Float32Array.from(logits), logSum, vocabSize);
   }
 
-  private constructor(readonly ids: Uint32Array, readonly values: Float32Array, readonly logSum: number, readonly vocabSize: number) {
-    this.places = Uint32Array.from(ids, (_, place) => place);
-    this.places.sort((a, b) => ids[a]! - ids[b]!);
-  }
+  private constructor(readonly ids: Uint32Array, readonly values: Float32Array, readonly logSum: number, readonly vocabSize: number) {}
 
   get isWhole(): boolean {
     return this.ids.length === this.vocabSize;
@@ -56,12 +60,10 @@ export class Logits {
     return this.ids.indexOf(id);
   }
 
-  /** Places among the first `count`, their ids ascending: the order in which the engine draws. */
-  *inOrderOfId(count: number): Generator<number> {
-    if (count < 4096) {
-      yield* [...this.ids.subarray(0, count).keys()].sort((a, b) => this.ids[a]! - this.ids[b]!);
-      return;
-    }
-    for (const place of this.places) if (place < count) yield place;
+  /** Places, their ids ascending: the order in which the engine draws. Of the first `count` at least; others may be among them. */
+  inOrderOfId(count: number): Uint32Array {
+    if (count < fewPlaces) return Uint32Array.from([...this.ids.subarray(0, count).keys()].sort((a, b) => this.ids[a]! - this.ids[b]!));
+    this.places ??= this.isWhole ? inverse(this.ids) : Uint32Array.from([...this.ids.keys()].sort((a, b) => this.ids[a]! - this.ids[b]!));
+    return this.places;
   }
 }

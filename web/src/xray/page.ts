@@ -118,10 +118,11 @@ class XrayPage {
   /** What is left of a request that can't be run again: its timeline, where that is kept. */
   private async withoutXray(id: string, error: unknown): Promise<void> {
     this.scene = null;
-    const trace = error instanceof ApiError && error.status === 404 ? await call<Timeline>("GET", `/v1/requests/${encodeURIComponent(id)}/trace`).catch(() => null) : null;
+    const trace = error instanceof ApiError && error.status >= 400 && error.status < 429 ? await call<Timeline>("GET", `/v1/requests/${encodeURIComponent(id)}/trace`).catch(() => null) : null;
     this.ask.setRequest(trace ? id : null);
     if (!trace) return fill(this.note, faultNote(error, () => void this.open(id).catch((fault) => showFault(fault, this.main, () => location.reload()))));
-    const partial = h("p", { class: "mut" }, t("xray.partial"), " ", h("code", {}, `vitrine explain MODEL PROMPT`));
+    const reason = error instanceof ApiError && error.status !== 404 ? h("span", { lang: "en" }, error.message) : t("xray.partial");
+    const partial = h("p", { class: "mut" }, reason, " ", h("code", {}, "vitrine explain"));
     fill(this.body, plate(1, "p1", t("xray.time"), t("xray.time.hint"), null, h("div", { class: "scroll" }, ledger(trace, null))), ...frames((plateId) => (plateId === "p2" ? partial : null)).slice(1));
   }
 
@@ -149,10 +150,13 @@ class XrayPage {
 
   private async save(source: ServerSource, button: HTMLButtonElement): Promise<void> {
     button.disabled = true;
+    const told = (share: number): void => void (button.textContent = t("xray.saving", { share: Math.round(100 * share) }));
+    told(0);
     const chosen = Number(this.body.querySelector<HTMLSelectElement>("#ly")?.value ?? 0);
     const layers = [chosen, ...source.attentionLayers().filter((layer) => layer !== chosen && layer % 6 === 0)];
-    await saveReport(source, layers).catch((error: unknown) => fill(this.note, errorNote(error)));
+    await saveReport(source, layers, told).catch((error: unknown) => fill(this.note, errorNote(error)));
     button.disabled = false;
+    button.textContent = t("xray.save");
   }
 
   private async saveTrace(id: string): Promise<void> {

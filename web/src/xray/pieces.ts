@@ -32,8 +32,6 @@ const colours: Record<string, string> = {
   return_from_worker: "socket",
 };
 
-const after = new Set(["detokenize", "socket"]);
-
 /** The stage whose colour a span has; "other" for work around the stages. */
 export function colourOf({ name, stage }: { name: string; stage: string }): string {
   return named.has(name) ? name : (colours[name] ?? (named.has(stage) ? stage : (colours[stage] ?? "other")));
@@ -87,14 +85,14 @@ export function stageRows(timeline: Timeline): StageRow[] {
     if (row) row.seconds += piece.end - piece.start;
   }
   for (const row of rows.values()) row.covered = Math.max(0, total.get(row.name)! - row.seconds);
-  return [...rows.values()].sort((a, b) => order(a) - order(b) || a.start - b.start);
+  const began = Math.min(...[...rows.values()].filter(({ stage }) => first.includes(stage)).map(({ start }) => start));
+  return [...rows.values()].sort((a, b) => order(a, began) - order(b, began) || a.start - b.start);
 }
 
 /** What comes before the model's own work, that work, what comes after it. */
-function order({ name, stage }: StageRow): number {
+function order({ stage, start }: StageRow, began: number): number {
   const place = first.indexOf(stage);
-  if (place >= 0) return place + 1;
-  return after.has(colourOf({ name, stage })) ? first.length + 1 : 0;
+  return place >= 0 ? place + 1 : start > began ? first.length + 1 : 0;
 }
 
 /** When each step began and ended: step 0 from the request to its first token. */
@@ -111,7 +109,7 @@ function timesFromDurations({ steps, latency, timeline }: XrayDocument): { start
   return steps.map((step, idx) => {
     if (idx === 0) return { start: 0, end: at };
     const start = at;
-    at = Math.min(timeline.wall_s, at + step.duration_s);
+    at = Math.min(timeline.wall_s, at + (step.duration_s ?? 0));
     return { start, end: at };
   });
 }

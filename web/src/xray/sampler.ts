@@ -48,14 +48,15 @@ interface Weights {
 /** The engine's quotient is a float. What isn't at hand is known at temperature 1 alone. */
 function weightsOf({ values, logSum, isWhole }: Logits, temperature: number): Weights {
   const peak = Math.fround(values[0]! / temperature);
-  const held = Float64Array.from(values, (logit) => Math.exp(Math.fround(logit / temperature) - peak));
+  const held = new Float64Array(values.length);
+  for (let place = 0; place < held.length; ++place) held[place] = Math.exp(Math.fround(values[place]! / temperature) - peak);
   const rest = isWhole || temperature !== 1 ? 0 : Math.max(0, Math.exp(logSum - peak) - sumOf(held));
   return { held, rest };
 }
 
 function sumOf(weights: Float64Array): number {
   let sum = 0;
-  for (const weight of weights) sum += weight;
+  for (let place = 0; place < weights.length; ++place) sum += weights[place]!;
   return sum;
 }
 
@@ -74,32 +75,41 @@ function nucleus(weights: Weights, count: number, mass: number): number {
 }
 
 function aboveFloor({ held }: Weights, count: number, floor: number): number {
-  const place = held.subarray(0, count).findIndex((weight) => weight < floor * held[0]!);
-  return place < 0 ? count : Math.max(1, place);
+  const lowest = floor * held[0]!;
+  const limit = Math.min(count, held.length);
+  for (let place = 1; place < limit; ++place) if (held[place]! < lowest) return place;
+  return count;
 }
 
 function normalised(weights: Weights, count: number): Float64Array {
   const sum = sumOfFirst(weights, count);
-  return weights.held.subarray(0, count).map((weight) => weight / sum);
+  const shares = weights.held.slice(0, count);
+  for (let place = 0; place < shares.length; ++place) shares[place]! /= sum;
+  return shares;
 }
 
 function finish(survivors: Record<SamplerName, number>, probabilities: Float64Array): Distribution {
   let entropyBits = 0;
-  for (const probability of probabilities) if (probability > 0) entropyBits -= probability * Math.log2(probability);
+  for (let place = 0; place < probabilities.length; ++place) {
+    const probability = probabilities[place]!;
+    if (probability > 0) entropyBits -= probability * Math.log2(probability);
+  }
   const cutBy = (place: number): SamplerName | null => samplerNames.find((name) => place >= survivors[name]) ?? null;
   return { survivors, count: survivors.min_p, probabilities, entropyBits, cutBy };
 }
 
 /** Whose share `uniform` falls in: shares lie one after the other by id. */
 export function draw(logits: Logits, { probabilities }: Distribution, uniform: number): Draw {
+  const places = logits.inOrderOfId(probabilities.length);
   let before = 0;
-  let last: Draw = { place: 0, interval: [0, 1] };
-  for (const place of logits.inOrderOfId(probabilities.length)) {
-    const share = probabilities[place]!;
+  let last = 0;
+  let low = 0;
+  for (let idx = 0; idx < places.length; ++idx) {
+    const share = probabilities[places[idx]!] ?? 0;
     if (share === 0) continue;
-    last = { place, interval: [before, before + share] };
-    if (before + share > uniform) break;
+    [last, low] = [places[idx]!, before];
     before += share;
+    if (before > uniform) break;
   }
-  return last;
+  return { place: last, interval: [low, low + probabilities[last]!] };
 }

@@ -9,11 +9,12 @@ import { triangle, type AttentionWeights, type XraySource } from "./source";
 export const placeholder = '"VITRINE_XRAY_DATA"';
 
 const topLogits = 256;
+const mostLens = 160; // positions
 const mostBytes = 2.6e6; // of the data, so that a file with the page's code stays below 3 MB
 
 /** One file that shows this X-ray without a server. */
-export async function saveReport(source: XraySource, layers: number[]): Promise<void> {
-  const [template, data] = await Promise.all([text("/report.html"), gather(source, layers)]);
+export async function saveReport(source: XraySource, layers: number[], told: (share: number) => void): Promise<void> {
+  const [template, data] = await Promise.all([text("/report.html"), gather(source, layers, told)]);
   const url = URL.createObjectURL(new Blob([filled(template, data)], { type: "text/html" }));
   h("a", { href: url, download: `${source.document.id}.html` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
@@ -28,7 +29,7 @@ export function filled(template: string, data: InlinedXray): string {
 }
 
 /** As much as there is room for, in the order in which it is missed most; `layers` are those whose attention is wanted. */
-export async function gather(source: XraySource, layers: number[]): Promise<InlinedXray> {
+export async function gather(source: XraySource, layers: number[], told: (share: number) => void): Promise<InlinedXray> {
   const { document } = source;
   const data: InlinedXray = { xray: document };
   let size = JSON.stringify(document).length;
@@ -39,8 +40,9 @@ export async function gather(source: XraySource, layers: number[]): Promise<Inli
     Object.assign(data, part);
     return true;
   };
-  add({ logits: { top: await topOfAll(source, document) } });
+  add({ logits: { top: await topOfAll(source, document, (share) => told(share / 2)) } });
   await addLens(source, document, add);
+  told(0.9);
   const attention: Record<string, string> = {};
   for (const layer of layers) {
     if (size + 1.4 * document.shape.num_heads * triangle(document.tokens.length - 1) > mostBytes) break;
@@ -50,9 +52,12 @@ export async function gather(source: XraySource, layers: number[]): Promise<Inli
   return data;
 }
 
-async function topOfAll(source: XraySource, { steps }: XrayDocument): Promise<InlinedLogits[]> {
+async function topOfAll(source: XraySource, { steps }: XrayDocument, told: (share: number) => void): Promise<InlinedLogits[]> {
   const all: InlinedLogits[] = [];
-  for (const { step } of steps) all.push(topOf(await source.logits(step)));
+  for (const { step } of steps) {
+    all.push(topOf(await source.logits(step)));
+    told(all.length / steps.length);
+  }
   return all;
 }
 
@@ -60,9 +65,10 @@ function topOf({ ids, values, logSum }: Logits): InlinedLogits {
   return { ids: [...ids.subarray(0, topLogits)], logits: Array.from(values.subarray(0, topLogits), (value) => Number(value.toPrecision(9))), log_sum_exp: logSum };
 }
 
-/** All positions, or where they are too many those of the answer. */
+/** All positions, or where they are many those of the answer: each costs the server a head for every layer. */
 async function addLens(source: XraySource, { tokens, prompt_tokens }: XrayDocument, add: (part: Partial<InlinedXray>) => boolean): Promise<void> {
-  for (const first of [0, Math.max(0, prompt_tokens - 1)]) {
+  const answer = Math.max(0, prompt_tokens - 1);
+  for (const first of tokens.length > mostLens ? [answer] : [0, answer]) {
     const columns = await source.lens(first, tokens.length - 1 - first);
     const rows = columns[0]?.map((_, layer) => columns.map((column) => ({ ...column[layer]!, probability: Number(column[layer]!.probability.toPrecision(4)) }))) ?? [];
     if (add({ lens: { first, count: columns.length, layers: rows } })) return;

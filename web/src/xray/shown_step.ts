@@ -1,6 +1,7 @@
 import { num } from "../i18n";
 import type { Step, XrayDocument } from "./document";
 import type { Logits } from "./logits";
+import { uniformOf } from "./philox";
 import { distribution, draw, samplerNames, type SamplerValues } from "./sampler";
 
 // What the sampler's plate shows of a step: as the request had it, or computed from its logits with other values.
@@ -45,10 +46,11 @@ export function recorded(step: Step, { shape }: XrayDocument): Shown {
   };
 }
 
-export function computed(step: Step, { shape }: XrayDocument, logits: Logits, values: SamplerValues): Shown {
+export function computed(step: Step, { shape, sampling }: XrayDocument, logits: Logits, values: SamplerValues): Shown {
   const result = distribution(logits, values);
   const isGreedy = result.count === 1;
-  const drawn = isGreedy ? { place: 0, interval: null } : step.uniform === null ? null : draw(logits, result, step.uniform);
+  const uniform = step.uniform ?? uniformOf(sampling["seed"], step.step);
+  const drawn = isGreedy ? { place: 0, interval: null } : uniform === null ? null : draw(logits, result, uniform);
   const pieces = new Map(step.candidates.map(({ id, piece }) => [id, piece]));
   const places = [...Array(Math.min(shownRows, logits.ids.length)).keys()];
   for (const place of [drawn?.place, logits.placeOf(step.id)]) if (place !== undefined && place >= shownRows && !places.includes(place)) places.push(place);
@@ -58,11 +60,11 @@ export function computed(step: Step, { shape }: XrayDocument, logits: Logits, va
   });
   const winner = drawn ? { id: logits.ids[drawn.place]!, piece: pieces.get(logits.ids[drawn.place]!) ?? null, interval: drawn.interval } : null;
   return {
-    links: [["logits", num(shape.vocab_size)], ...samplerNames.map((name): [string, string] => [valueText(name, values[name]), num(result.survivors[name])]), ["entropy", bits(result.entropyBits)], ["draw u", uText(step.uniform)]],
+    links: [["logits", num(shape.vocab_size)], ...samplerNames.map((name): [string, string] => [valueText(name, values[name]), num(result.survivors[name])]), ["entropy", bits(result.entropyBits)], ["draw u", uText(isGreedy ? null : uniform)]],
     rows,
     others: rest(rows, shape.vocab_size, result.count),
     numKept: result.count,
-    uniform: isGreedy ? null : step.uniform,
+    uniform: isGreedy ? null : uniform,
     winner,
   };
 }

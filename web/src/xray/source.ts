@@ -21,6 +21,8 @@ export interface XraySource {
   logits(step: number): Promise<Logits>;
   /** One column a position: what each layer would have said, the embedding first. Positions beyond are left out. */
   lens(first: number, count: number): Promise<LensCell[][]>;
+  /** The positions that lens() has. */
+  lensRange(): { first: number; count: number };
   attention(layer: number): Promise<AttentionWeights>;
   /** Layers whose weights there are. */
   attentionLayers(): number[];
@@ -62,6 +64,7 @@ export const triangle = (numPositions: number): number => (numPositions * (numPo
 const lensChunk = 32; // the most that the server gives at once
 const mostLogits = 8;
 const mostLayers = 4;
+const mostBytes = 60e6; // of weights in one answer
 
 export class ServerSource implements XraySource {
   private readonly path: string;
@@ -99,6 +102,10 @@ export class ServerSource implements XraySource {
     return columns;
   }
 
+  lensRange(): { first: number; count: number } {
+    return { first: 0, count: this.document.tokens.length - 1 };
+  }
+
   attention(layer: number): Promise<AttentionWeights> {
     return this.layers.get(layer) ?? this.layers.set(layer, this.fetchAttention(layer));
   }
@@ -118,9 +125,19 @@ export class ServerSource implements XraySource {
     return this.windows.get(chunk) ?? this.windows.set(chunk, call<LensWindow>("GET", `${this.path}/lens?first=${first}&count=${count}`));
   }
 
+  /** What is too large for one answer comes head by head. */
+  private async fetchWeights(layer: number, numHeads: number): Promise<Float32Array> {
+    const path = `${this.path}/attention?layer=${layer}`;
+    if (this.attentionBytes(layer) < mostBytes) return new Float32Array(await bytes(path));
+    const size = triangle(this.document.tokens.length - 1);
+    const all = new Float32Array(numHeads * size);
+    for (let head = 0; head < numHeads; ++head) all.set(new Float32Array(await bytes(`${path}&head=${head}`)), head * size);
+    return all;
+  }
+
   private async fetchAttention(layer: number): Promise<AttentionWeights> {
-    const weights = new Float32Array(await bytes(`${this.path}/attention?layer=${layer}`));
     const numHeads = this.document.shape.num_heads;
+    const weights = await this.fetchWeights(layer, numHeads);
     const numPositions = positionsOf(weights.length / numHeads);
     const size = triangle(numPositions);
     return { numHeads, numPositions, at: (head, query, key) => weights[head * size + triangle(query) + key]! };

@@ -44,7 +44,7 @@ export class TimePlate implements Plate {
 
   private firstLoupe(): HTMLElement {
     const end = this.firstEnd();
-    return h("div", {}, h("p", {}, t("xray.time.first"), " ", h("b", {}, `${milli(end)} ms`)), loupe(this.all, 0, end), axis(end, 6));
+    return h("div", {}, h("p", {}, t("xray.time.first"), ", ", h("b", {}, `${milli(end)} ms`)), loupe(this.all, 0, end), axis(end, 6));
   }
 
   private show(): void {
@@ -53,7 +53,7 @@ export class TimePlate implements Plate {
     const wall = this.scene.doc.timeline.wall_s;
     fill(this.whole, ...wholeBar(this.all, this.times, wall, step));
     if (!time) return fill(this.step);
-    fill(this.step, h("p", {}, t("xray.time.step"), " ", h("b", {}, num(step)), " ", h("b", {}, `${milli(time.end - time.start)} ms`)), loupe(this.all, time.start, time.end), axis(time.end - time.start, 4));
+    fill(this.step, h("p", {}, t("xray.time.step"), " ", h("b", {}, num(step)), ", ", h("b", {}, `${milli(time.end - time.start)} ms`)), loupe(this.all, time.start, time.end), axis(time.end - time.start, 4));
     const x = (at: number): number => (1000 * at) / wall;
     this.guides.replaceChildren(svg("path", { d: `M0 0V26M${x(this.firstEnd())} 0L570 26` }), svg("path", { d: `M${x(time.start)} 0L630 26M${x(time.end)} 0L1000 26` }));
   }
