@@ -28,7 +28,7 @@ struct ServerOptions {
   cost::PriceTable prices = {};     // what answers cost, for the usage ledger
   std::size_t xray_bytes = std::size_t{256} << 20U;  // that requests computed again for an X-ray may hold
   LogOptions log = {};                               // by default there is none
-  trace::SpanExporter* exporter = nullptr;  // of finished requests, outlives the server; null: there is none
+  trace::SpanExporter* exporter = nullptr;           // of finished requests, outlives the server; null: there is none
   HttpLimits limits = {};
   std::chrono::seconds grace{30};  // what answers on their way may still take after a signal to stop
 };

@@ -28,7 +28,7 @@ class Service {
     std::vector<std::string> allowed_hosts;  // further names in the Host header, beside those of the loopback
     bool is_exposed = false;                 // to other machines, which may call it by its address
     ModelPool::Options models = {};
-    std::size_t xray_bytes = 0;  // that requests computed again for an X-ray may hold
+    std::size_t xray_bytes = 0;               // that requests computed again for an X-ray may hold
     trace::SpanExporter* exporter = nullptr;  // of finished requests; null: there is none
     PlanMachine plan_machine = {};
   };

@@ -101,7 +101,7 @@ class CpuBackend : public ops::Backend {
     const Product* product;
     std::size_t tile_idx;   // the first
     std::size_t num_tiles;  // 2 for int8 kernels only
-    const float* slab;  // the tile's values, where the path reads those; else null
+    const float* slab;      // the tile's values, where the path reads those; else null
     std::size_t first_row;
     std::size_t num_rows;
   };
