@@ -32,7 +32,7 @@ struct Address {
   bool is_loopback() const { return host == "localhost" || host.starts_with("127.") || host == "[::1]"; }
 };
 
-std::optional<Address> parse_address(std::string url) {
+std::optional<Address> parse_address(const std::string& url) {
   Address address;
   const std::size_t scheme = url.find("://");
   if (scheme == std::string::npos) return std::nullopt;
