@@ -5,15 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "base/thread_pool.h"
-#include "tools/bench/bandwidth.h"
-#include "tools/bench/kernel_bench.h"
 #include "tools/doctor/machine_checks.h"
 #include "tools/doctor/server_checks.h"
 #include "vitrine/backend_choice.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/doctor_model.h"
 #include "vitrine/output.h"
+#include "vitrine/roof.h"
 
 namespace vitrine::cli {
 namespace {
@@ -22,8 +20,6 @@ using doctor::Check;
 using doctor::Status;
 
 constexpr std::size_t kMostBytesRead = std::size_t{512} << 20U;
-constexpr std::size_t kReads = 3;
-constexpr std::size_t kPromptRows = 256;
 
 class DoctorCommand final : public Command {
  public:
@@ -69,13 +65,10 @@ class DoctorCommand final : public Command {
   }
 
   static void measure(doctor::RunFacts& run, const tools::Machine& machine, const BackendChoice& choice) {
-    {
-      base::ThreadPool pool(choice.num_threads);
-      const std::size_t size = std::min<std::size_t>(kMostBytesRead, machine.available_memory_bytes / 4);
-      run.read_bytes_per_s = tools::median(tools::read_bandwidth(pool, size, kReads));
-    }
-    backends::cpu::CpuBackend backend({.isa = choice.isa, .num_threads = choice.num_threads, .paths = choice.paths});
-    run.flops_per_s = tools::multiply_rate(backend, tensor::DType::kQ8_0, kPromptRows, ops::Role::kPrompt);
+    const std::size_t size = std::min<std::size_t>(kMostBytesRead, machine.available_memory_bytes / 4);
+    const explain::Roof roof = measure_roof(choice, tensor::DType::kQ8_0, size);
+    run.read_bytes_per_s = roof.bytes_per_s;
+    run.flops_per_s = roof.flops_per_s;
   }
 
   static nlohmann::ordered_json to_json(const std::vector<Check>& checks) {
