@@ -114,11 +114,4 @@ Json to_json(const PlanReport& report, Json machine) {
           {"rows", std::move(rows)}};
 }
 
-tensor::DType usual_type(const Network& network) {
-  std::map<tensor::DType, std::size_t> counts;
-  for (const ops::MatrixSize& matrix : network.matrices)
-    counts[matrix.type] += matrix.num_elements();
-  return std::ranges::max_element(counts, {}, [](const auto& count) { return count.second; })->first;
-}
-
 }  // namespace vitrine::plan

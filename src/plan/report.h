@@ -60,7 +60,4 @@ struct PlanReport {
 // `machine` is an object that says what the plan is for; what was measured there is added to it.
 nlohmann::ordered_json to_json(const PlanReport& report, nlohmann::ordered_json machine);
 
-// The type that most weights have.
-tensor::DType usual_type(const Network& network);
-
 }  // namespace vitrine::plan
