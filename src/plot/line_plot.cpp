@@ -133,7 +133,8 @@ std::string key(const LinePlot& plot) {
   std::string svg;
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     const double left = kLineLeft + kKeyStep * static_cast<double>(i % kKeysOfRow);
-    const double y = 30 + 18 * static_cast<double>(i / kKeysOfRow);
+    const std::size_t row = i / kKeysOfRow;
+    const double y = 30 + 18 * static_cast<double>(row);
     const Series& series = plot.series[i];
     if (series.has_line)
       svg += fmt::format(R"(<polyline class="{}" points="{},{} {},{}"/>)", line_class(i), left, y, left + 24, y);
