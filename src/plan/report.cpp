@@ -1,7 +1,6 @@
 #include "plan/report.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "kvcache/block_id.h"
