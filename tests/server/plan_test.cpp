@@ -44,7 +44,9 @@ TEST_F(Planner, PlansTheFirstModelWhereNoneIsNamed) {
   const PlanJson json = plan("");
   EXPECT_EQ(json["model"]["name"], "tiny");
   EXPECT_EQ(json["rows"].size(), 1U);
-  EXPECT_EQ(json["rows"], plan("model=alias")["rows"]);
+  // What the process itself takes moves from one moment to the next.
+  for (const char* field : {"context", "batch", "weights_bytes", "kv_bytes", "activations_bytes", "kv_formula"})
+    EXPECT_EQ(json["rows"][0][field], plan("model=alias")["rows"][0][field]) << field;
   EXPECT_THAT(json["choices"]["models"], ElementsAre("tiny"));
   EXPECT_EQ(json["choices"]["shapes"].size(), plan::model_shapes().size());
   EXPECT_EQ(json["model"]["weights"].get<std::string>().find('/'), std::string::npos) << "no place on the disk";
