@@ -108,7 +108,7 @@ TEST(Plan, WhatIsWrongIsToldInALine) {
   expect_refusal(run_vitrine({"plan", "gpt2", "--heads", "7"}), 64, "--kv-heads");
   expect_refusal(run_vitrine({"plan", "gpt2", "--experts", "4"}), 64, "--expert-size");
   expect_refusal(run_vitrine({"plan", data_path("models/llama").string(), "--layers", "3"}), 64, "--layers");
-  expect_refusal(run_vitrine({"plan", "deepseek-v3-mha", "--context", "1073741824"}), 64, "--context");
+  expect_refusal(run_vitrine({"plan", "deepseek-v3-mha", "--context", "1073741824"}), 64, "context: longer");
 }
 
 }  // namespace
