@@ -11,7 +11,6 @@
 
 #include "models/registry.h"
 #include "plan/network.h"
-#include "plan/report.h"
 #include "tools/hub/environment.h"
 #include "tools/hub/store.h"
 #include "tools/machine.h"
