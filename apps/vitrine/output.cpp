@@ -4,22 +4,28 @@
 #include <ctime>
 
 #include <fmt/format.h>
+#include <utf8proc.h>
+
+#include "base/utf8.h"
 
 namespace vitrine::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
 
+std::size_t width_of(char32_t character) {
+  return static_cast<std::size_t>(std::max(utf8proc_charwidth(static_cast<utf8proc_int32_t>(character)), 0));
+}
+
 std::string cut(const std::string& text, std::size_t max_columns) {
-  if (num_columns(text) <= max_columns) return text;
-  std::string out;
-  std::size_t used = 0;
-  for (const char c : text) {
-    const bool starts_character = (static_cast<unsigned char>(c) & 0xC0U) != 0x80;
-    if (starts_character && ++used > max_columns) break;
-    out += c;
+  std::string_view rest = text;
+  for (std::size_t used = 0; !rest.empty();) {
+    const base::CodePoint character = base::decode_utf8(rest);
+    used += width_of(character.value);
+    if (used > max_columns) break;
+    rest.remove_prefix(character.length);
   }
-  return out;
+  return text.substr(0, text.size() - rest.size());
 }
 
 std::vector<std::size_t> widths_of(const Table& table) {
@@ -52,6 +58,16 @@ std::string format_row(const Table& table, const std::vector<std::string>& row,
 }  // namespace
 
 std::size_t num_columns(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const base::CodePoint character = base::decode_utf8(text);
+    columns += width_of(character.value);
+    text.remove_prefix(character.length);
+  }
+  return columns;
+}
+
+std::size_t num_characters(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }));
 }

@@ -97,6 +97,9 @@ base::Result<void> BpeModel::append_bytes(std::string_view piece, std::vector<Sy
 }
 
 base::Result<void> BpeModel::append_characters(std::string_view piece, std::vector<Symbol>& symbols) const {
+  if (!settings_.continuation_prefix.empty() || !settings_.end_of_word_suffix.empty()) {
+    return append_spelled_characters(piece, symbols);
+  }
   std::size_t length = 0;
   for (std::size_t i = 0; i < piece.size(); i += length) {
     const char32_t code_point = base::decode_valid_utf8(piece.data() + i, length);
@@ -109,15 +112,33 @@ base::Result<void> BpeModel::append_characters(std::string_view piece, std::vect
   return {};
 }
 
-base::Result<void> add_merge(const Vocabulary& vocabulary, NamedMerge merge, std::uint32_t rank, MergeTable& table) {
+base::Result<void> BpeModel::append_spelled_characters(std::string_view piece, std::vector<Symbol>& symbols) const {
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < piece.size(); i += length) {
+    length = base::utf8_length(piece[i]);
+    std::string spelling = i > 0 ? settings_.continuation_prefix : std::string();
+    spelling += piece.substr(i, length);
+    if (i + length == piece.size()) spelling += settings_.end_of_word_suffix;
+    if (const auto id = vocabulary_.find(spelling)) {
+      symbols.push_back({*id, static_cast<std::uint32_t>(length)});
+    } else if (auto done = unknown_.append_spelled(spelling, piece.substr(i, length), symbols); !done) {
+      return done;
+    }
+  }
+  return {};
+}
+
+base::Result<void> add_merge(const Vocabulary& vocabulary, NamedMerge merge, std::uint32_t rank, MergeTable& table,
+                             std::size_t prefix_bytes) {
   if (merge.left.empty() || merge.right.empty()) return base::bad_file("a merge needs two texts that are not empty");
   const auto left = vocabulary.find(merge.left);
   const auto right = vocabulary.find(merge.right);
   if (!left || !right) {
     return base::bad_file(fmt::format("\"{}\" is not in the vocabulary", left ? merge.right : merge.left));
   }
+  if (merge.right.size() <= prefix_bytes) return base::bad_file("a merge's right side is no longer than the prefix");
   std::string text(merge.left);
-  text += merge.right;
+  text += merge.right.substr(prefix_bytes);
   const auto merged = vocabulary.find(text);
   if (!merged) return base::bad_file(fmt::format("\"{}\" is not in the vocabulary", text));
   table.insert(*left, *right, {rank, *merged});

@@ -18,6 +18,10 @@ namespace vitrine::tokenizer {
 struct BpeSettings {
   bool byte_level = false;     // the first symbols are bytes, spelled in the byte alphabet; else characters
   bool ignore_merges = false;  // a piece that is a token as a whole is taken without merging
+  // Of models that are not byte-level: what the spelling of a symbol has before it unless it begins the piece, and
+  // behind it where it ends the piece; "##", "</w>". A merge drops the prefix of its right side.
+  std::string continuation_prefix = {};
+  std::string end_of_word_suffix = {};
   UnknownSettings unknown;
 };
 
@@ -39,6 +43,7 @@ class BpeModel : public Model {
  private:
   base::Result<void> append_bytes(std::string_view piece, std::vector<Symbol>& symbols) const;
   base::Result<void> append_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
+  base::Result<void> append_spelled_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
 
   const BpeMatcher* matcher_for(std::string_view piece) const;
 
@@ -62,8 +67,10 @@ struct NamedMerge {
   std::string_view left, right;
 };
 
-// Resolves one merge; the message of an error says which piece is missing.
-base::Result<void> add_merge(const Vocabulary& vocabulary, NamedMerge merge, std::uint32_t rank, MergeTable& table);
+// Resolves one merge, which drops the first `prefix_bytes` of its right side; the message of an error says which piece
+// is missing.
+base::Result<void> add_merge(const Vocabulary& vocabulary, NamedMerge merge, std::uint32_t rank, MergeTable& table,
+                             std::size_t prefix_bytes = 0);
 
 // Collects the code points that some merge joins with a U+2581 on the right: see Model::may_cut_before_space.
 void note_join_to_space(NamedMerge merge, FlatMap<char>& joined);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tokenizer/bpe_model.h"
+#include "tokenizer/decode_steps.h"
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/sentencepiece_parts.h"
 #include "tokenizer/tokenizer.h"
@@ -159,7 +160,7 @@ base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
   const BpeSettings settings{
       .byte_level = true, .ignore_merges = row->ignore_merges, .unknown = {.unknown = source.unk}};
   parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
-  parts.decode_rules.byte_level = true;
+  parts.decode_rules.add(make_byte_level_decoder());
   if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
   set_affixes(source, row->ignore_merges, parts);
   return parts;
@@ -205,9 +206,8 @@ base::Result<TokenizerParts> read_character_bpe(const GgufVocabulary& source) {
   if (!merges) return std::move(merges).error();
   const BpeSettings settings{.unknown = {.byte_fallback = true, .fuse = true, .unknown = source.unk}};
   parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
-  parts.decode_rules.byte_fallback = true;
-  parts.decode_rules.bad_bytes = DecodeRules::BadBytes::kWholeRun;
-  parts.decode_rules.replacements.push_back({std::string(kSpaceMark), " "});
+  parts.decode_rules.add(make_replace_decoder(std::string(kSpaceMark), " "));
+  parts.decode_rules.add(make_byte_tokens_decoder(BadBytes::kWholeRun));
   if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
   if (auto done = add_line_ends(source, parts); !done) return std::move(done).error();
   set_affixes(source, true, parts);
@@ -232,9 +232,10 @@ base::Result<TokenizerParts> read_wordpiece_vocabulary(const GgufVocabulary& sou
                                                                             .continuation_prefix = "",
                                                                             .max_word_chars = 100,
                                                                             .unknown = *source.unk});
-  parts.decode_rules.replacements.push_back({std::string(kSpaceMark), " "});
-  parts.decode_rules.strip_text.assign(1, ' ');
-  parts.decode_rules.strip_count = 1;
+  parts.decode_rules.add(make_repair_decoder(BadBytes::kMaximalSubpart));
+  parts.decode_rules.add(make_replace_decoder(std::string(kSpaceMark), " "));
+  parts.decode_rules.add(make_fuse_decoder());
+  parts.decode_rules.add(make_strip_decoder(" ", 1, 0));
   if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
   if (const auto first = source.cls ? source.cls : source.bos) parts.prefix_ids = {*first};
   if (const auto last = source.sep ? source.sep : source.eos) parts.suffix_ids = {*last};

@@ -7,17 +7,24 @@
 
 #include "base/base64.h"
 #include "tokenizer/character_map.h"
+#include "tokenizer/decode_steps.h"
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/model.h"
+#include "tokenizer/oniguruma.h"
 
 namespace vitrine::tokenizer {
 namespace {
 
 std::unique_ptr<Pattern> read_pattern(const JsonNode& node) {
-  if (node.has("String")) return make_literal_pattern(node.at("String").string());
-  const JsonNode regex = node.at("Regex");
-  auto pattern = make_regex_pattern(regex.string());
-  if (!pattern) regex.fail(pattern.error().message);
+  const bool is_literal = node.has("String");
+  const JsonNode source = node.at(is_literal ? "String" : "Regex");
+  const std::string text = source.string();
+  if (is_literal && !text.empty()) return make_literal_pattern(text);
+  // An empty text is found before every character.
+  const auto expression = is_literal ? base::Result<std::string>("(?:)") : pcre_of_oniguruma(text);
+  if (!expression) source.fail(expression.error().message);
+  auto pattern = make_regex_pattern(*expression);
+  if (!pattern) source.fail(pattern.error().message);
   return std::move(pattern).value();
 }
 
@@ -77,6 +84,14 @@ bool read_pre_tokenizer_step(const JsonNode& node, PreTokenizer& out) {
   } else if (type == "BertPreTokenizer") {
     add_split("space", SplitBehavior::kRemoved, false);
     add_split("punctuation", SplitBehavior::kIsolated, false);
+  } else if (type == "CharDelimiterSplit") {
+    out.add(make_split(make_literal_pattern(node.at("delimiter").string()), SplitBehavior::kRemoved, false));
+  } else if (type == "UnicodeScripts") {
+    out.add(make_script_split());
+  } else if (type == "FixedLength") {
+    const std::int64_t length = node.has("length") ? node.at("length").integer() : 5;
+    if (length < 1) node.at("length").fail("must be at least 1");
+    out.add(make_fixed_length(static_cast<std::size_t>(length)));
   } else if (type == "Punctuation") {
     add_split("punctuation", node.has("behavior") ? read_behavior(node.at("behavior")) : SplitBehavior::kIsolated,
               false);
@@ -93,6 +108,7 @@ void read_template(const JsonNode& node, TokenizerParts& parts) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const JsonNode piece = pieces.at(i);
     if (piece.has("Sequence")) {
+      if (seen_text) piece.fail("the text is taken once");
       seen_text = true;
       continue;
     }
@@ -104,6 +120,7 @@ void read_template(const JsonNode& node, TokenizerParts& parts) {
       (seen_text ? after : before).push_back(static_cast<TokenId>(id));
     }
   }
+  if (!seen_text) pieces.fail("has no place for the text");
   parts.prefix_ids.insert(parts.prefix_ids.begin(), before.begin(), before.end());
   parts.suffix_ids.insert(parts.suffix_ids.end(), after.begin(), after.end());
 }
@@ -114,53 +131,53 @@ TokenId read_token_pair(const JsonNode& node) {
   return static_cast<TokenId>(id);
 }
 
-void read_decoder_step(const JsonNode& node, DecodeRules& rules) {
-  const std::string type = node.type();
-  if (type == "ByteLevel") {
-    rules.byte_level = true;
-  } else if (type == "ByteFallback") {
-    rules.byte_fallback = true;
-    rules.bad_bytes = DecodeRules::BadBytes::kWholeRun;
-  } else if (type == "Replace") {
-    const JsonNode pattern = node.at("pattern");
-    if (!pattern.has("String")) pattern.fail("a decoder can replace a \"String\" only");
-    const std::string from = pattern.at("String").string();
-    if (!from.empty()) rules.replacements.push_back({from, node.at("content").string()});
-  } else if (type == "Metaspace") {
-    rules.replacements.push_back({read_replacement(node), " "});
-    if (read_prepend_scheme(node) == PrependScheme::kNever) return;
-    rules.strip_text.assign(1, ' ');
-    rules.strip_count = 1;
-  } else if (type == "WordPiece") {
-    rules.continuation_prefix = node.string_or("prefix", "##");
-    if (rules.continuation_prefix.empty()) node.at("prefix").fail("is empty");
-    rules.cleans_up = node.boolean_or("cleanup", true);
-  } else if (type == "Strip") {
-    if (node.at("stop").integer() != 0) node.at("stop").fail("only 0 is supported");
-    const std::int64_t count = node.at("start").integer();
-    if (count < 0 || count > 1024) node.at("start").fail("must be in 0..1024");
-    rules.strip_text = node.at("content").string();
-    if (rules.strip_text.empty()) node.at("content").fail("is empty");
-    rules.strip_count = static_cast<std::size_t>(count);
-  } else {
-    node.refuse_type();
-  }
+std::size_t read_strip_count(const JsonNode& node) {
+  const std::int64_t count = node.integer();
+  if (count < 0 || count > 1024) node.fail("must be in 0..1024");
+  return static_cast<std::size_t>(count);
 }
 
-void read_decoder_sequence(const JsonNode& steps, DecodeRules& rules) {
-  bool is_fused = false;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const JsonNode step = steps.at(i);
-    const std::string type = step.type();
-    // Before Fuse, Strip works on every piece; the others on the whole text after it.
-    if (type == "Strip" && !is_fused) step.fail("Strip is supported behind Fuse only");
-    if (type != "Strip" && type != "Fuse" && is_fused) step.fail("only Strip is supported behind Fuse");
-    if (type == "Fuse") {
-      is_fused = true;
-    } else {
-      read_decoder_step(step, rules);
-    }
+std::unique_ptr<DecodeStep> read_strip_decoder(const JsonNode& node) {
+  const std::string content = node.at("content").string();
+  if (content.empty()) node.at("content").fail("is empty");
+  return make_strip_decoder(content, read_strip_count(node.at("start")), read_strip_count(node.at("stop")));
+}
+
+std::unique_ptr<DecodeStep> read_replace_decoder(const JsonNode& node) {
+  const JsonNode pattern = node.at("pattern");
+  const std::string content = node.at("content").string();
+  const bool is_literal = pattern.has("String") && !pattern.at("String").string().empty();
+  if (is_literal) return make_replace_decoder(pattern.at("String").string(), content);
+  return make_pattern_decoder(read_pattern(pattern), content);
+}
+
+std::unique_ptr<DecodeStep> read_wordpiece_decoder(const JsonNode& node) {
+  const std::string prefix = node.string_or("prefix", "##");
+  if (prefix.empty()) node.at("prefix").fail("is empty");
+  return make_wordpiece_decoder(prefix, node.boolean_or("cleanup", true));
+}
+
+std::unique_ptr<DecodeStep> read_decoder_step(const JsonNode& node) {
+  const std::string type = node.type();
+  if (type == "ByteLevel") return make_byte_level_decoder();
+  if (type == "ByteFallback") return make_byte_tokens_decoder(BadBytes::kWholeRun);
+  if (type == "Fuse") return make_fuse_decoder();
+  if (type == "Replace") return read_replace_decoder(node);
+  if (type == "Strip") return read_strip_decoder(node);
+  if (type == "WordPiece") return read_wordpiece_decoder(node);
+  if (type == "Metaspace") {
+    return make_metaspace_decoder(read_replacement(node), read_prepend_scheme(node) != PrependScheme::kNever);
   }
+  if (type == "BPEDecoder") {
+    const std::string suffix = node.string_or("suffix", "</w>");
+    if (suffix.empty()) node.at("suffix").fail("is empty");
+    return make_suffix_decoder(suffix);
+  }
+  if (type == "CTC") {
+    return make_ctc_decoder(node.string_or("pad_token", "<pad>"), node.string_or("word_delimiter_token", "|"),
+                            node.boolean_or("cleanup", true));
+  }
+  node.refuse_type();
 }
 
 void read_added_token(const JsonNode& node, TokenizerParts& parts) {
@@ -224,6 +241,10 @@ void read_normalizer_step(const JsonNode& node, Normalizer& normalizer) {
     normalizer.add(make_strip_accents());
   } else if (type == "Precompiled") {
     read_precompiled(node.at("precompiled_charsmap"), normalizer);
+  } else if (type == "Nmt") {
+    normalizer.add(make_nmt());
+  } else if (type == "ByteLevel") {
+    normalizer.add(make_spell_bytes());
   } else if (type == "BertNormalizer") {
     read_bert_normalizer(node, normalizer);
   } else {
@@ -247,7 +268,7 @@ bool read_pre_tokenizer(const JsonNode& node, PreTokenizer& pre_tokenizer) {
   const JsonNode steps = node.at("pretokenizers");
   bool byte_level = false;
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (byte_level) steps.at(i).fail("a step behind ByteLevel is not supported");
+    if (byte_level) pre_tokenizer.add(make_byte_spelling());  // what follows sees the spelling
     byte_level = read_pre_tokenizer(steps.at(i), pre_tokenizer);
   }
   return byte_level;
@@ -255,13 +276,15 @@ bool read_pre_tokenizer(const JsonNode& node, PreTokenizer& pre_tokenizer) {
 
 void read_decoder(const JsonNode& node, DecodeRules& rules) {
   if (node.is_null()) {
-    rules.separator.assign(1, ' ');
+    rules.add(make_join_decoder(" "));
   } else if (node.type() == "Sequence") {
-    read_decoder_sequence(node.at("decoders"), rules);
-  } else if (node.type() == "Strip") {
-    node.fail("Strip is supported behind Fuse only");
-  } else if (node.type() != "Fuse") {
-    read_decoder_step(node, rules);
+    const JsonNode steps = node.at("decoders");
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      if (steps.at(i).is_null()) steps.at(i).fail("must be an object");
+      read_decoder(steps.at(i), rules);
+    }
+  } else {
+    rules.add(read_decoder_step(node));
   }
 }
 

@@ -9,7 +9,7 @@ namespace vitrine::tokenizer {
 
 void read_normalizer(const JsonNode& node, Normalizer& normalizer);
 
-// Answers whether the pieces go to a byte-level model.
+// Answers whether the pieces are yet to be spelled in the byte alphabet, by a step or by a byte-level model.
 bool read_pre_tokenizer(const JsonNode& node, PreTokenizer& pre_tokenizer);
 
 void read_decoder(const JsonNode& node, DecodeRules& rules);

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/model.h"
 #include "tokenizer/unicode.h"
 
 namespace vitrine::tokenizer {
@@ -49,6 +51,23 @@ class Prepend : public NormalizerStep {
 
  private:
   std::string prefix_;
+};
+
+class Append : public NormalizerStep {
+ public:
+  explicit Append(std::string suffix) : suffix_(std::move(suffix)) {}
+
+  base::Result<AlignedText> apply(const AlignedText& text) const override {
+    if (text.empty()) return text;
+    const std::size_t size = text.text().size();
+    AlignedText result = AlignedText::empty_like(text);
+    result.copy(text, 0, size);
+    result.insert(suffix_, text.source(size, size));
+    return result;
+  }
+
+ private:
+  std::string suffix_;
 };
 
 // Replaces characters one by one; `Map` answers the code point for one that stays, or appends what it becomes.
@@ -105,6 +124,21 @@ void clean(char32_t code_point, std::string& out) {
   }
 }
 
+void normalize_nmt(char32_t cp, std::string& out) {
+  const bool is_dropped = (cp >= 0x01 && cp <= 0x08) || cp == 0x0B || (cp >= 0x0E && cp <= 0x1F) || cp == 0x7F ||
+                          cp == 0x8F || cp == 0x9F;
+  const bool is_blank = cp == '\t' || cp == '\n' || cp == '\f' || cp == '\r' || cp == 0x1680 ||
+                        (cp >= 0x200B && cp <= 0x200F) || cp == 0x2028 || cp == 0x2029 || cp == 0x2581 ||
+                        cp == 0xFEFF || cp == base::kReplacement;
+  if (!is_dropped) base::append_utf8(out, is_blank ? U' ' : cp);
+}
+
+void spell_bytes(char32_t code_point, std::string& out) {
+  std::string character;
+  base::append_utf8(character, code_point);
+  out += spelling_of_bytes(character);
+}
+
 // The blocks that BERT counts as Chinese; the published code has 2B920 where the block begins at 2B820.
 bool is_chinese(char32_t cp) {
   return (cp >= 0x4E00 && cp <= 0x9FFF) || (cp >= 0x3400 && cp <= 0x4DBF) || (cp >= 0x20000 && cp <= 0x2A6DF) ||
@@ -150,8 +184,9 @@ class CollapseSpaces : public NormalizerStep {
   base::Result<AlignedText> apply(const AlignedText& text) const override {
     AlignedText result = AlignedText::empty_like(text);
     const std::string& bytes = text.text();
+    const std::size_t end = end_of_content(bytes);
     bool pending = false;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (std::size_t i = 0; i < end; ++i) {
       if (bytes[i] == ' ') {
         pending = !result.empty();
         continue;
@@ -161,6 +196,13 @@ class CollapseSpaces : public NormalizerStep {
       result.copy(text, i, i + 1);
     }
     return result;
+  }
+
+ private:
+  static std::size_t end_of_content(std::string_view text) {
+    while (text.ends_with(' ') || text.ends_with(kSpaceMark))
+      text.remove_suffix(text.ends_with(' ') ? 1 : kSpaceMark.size());
+    return text.size();
   }
 };
 
@@ -251,6 +293,9 @@ std::unique_ptr<NormalizerStep> make_replace(std::unique_ptr<Pattern> pattern, s
 std::unique_ptr<NormalizerStep> make_prepend(std::string prefix) {
   return std::make_unique<Prepend>(std::move(prefix));
 }
+std::unique_ptr<NormalizerStep> make_append(std::string suffix) {
+  return std::make_unique<Append>(std::move(suffix));
+}
 std::unique_ptr<NormalizerStep> make_unicode_form(UnicodeForm form) {
   return std::make_unique<UnicodeNormalization>(form);
 }
@@ -271,6 +316,12 @@ std::unique_ptr<NormalizerStep> make_set_chinese_apart() {
 }
 std::unique_ptr<NormalizerStep> make_drop_nonspacing_marks() {
   return std::make_unique<MapCharacters<decltype(&drop_nonspacing)>>(&drop_nonspacing);
+}
+std::unique_ptr<NormalizerStep> make_nmt() {
+  return std::make_unique<MapCharacters<decltype(&normalize_nmt)>>(&normalize_nmt);
+}
+std::unique_ptr<NormalizerStep> make_spell_bytes() {
+  return std::make_unique<MapCharacters<decltype(&spell_bytes)>>(&spell_bytes);
 }
 std::unique_ptr<NormalizerStep> make_collapse_spaces() {
   return std::make_unique<CollapseSpaces>();

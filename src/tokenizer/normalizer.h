@@ -34,6 +34,8 @@ enum class UnicodeForm { kNfc, kNfd, kNfkc, kNfkd };
 std::unique_ptr<NormalizerStep> make_replace(std::unique_ptr<Pattern> pattern, std::string content);
 // Puts `prefix` before a text that is not empty.
 std::unique_ptr<NormalizerStep> make_prepend(std::string prefix);
+// Puts `suffix` behind one.
+std::unique_ptr<NormalizerStep> make_append(std::string suffix);
 std::unique_ptr<NormalizerStep> make_unicode_form(UnicodeForm form);
 std::unique_ptr<NormalizerStep> make_lowercase();
 // Takes white space off the ends.
@@ -46,7 +48,13 @@ std::unique_ptr<NormalizerStep> make_clean_text();
 std::unique_ptr<NormalizerStep> make_set_chinese_apart();
 // Drops the combining marks that take no room of their own (category Mn).
 std::unique_ptr<NormalizerStep> make_drop_nonspacing_marks();
-// Runs of spaces become one, none stands at the ends (SentencePiece's remove_extra_whitespaces).
+// The rules of neural machine translation (Nmt): some control characters go, line ends, tabs, joiners, marks of direction
+// and U+FFFD become spaces.
+std::unique_ptr<NormalizerStep> make_nmt();
+// The text spelled in the byte alphabet.
+std::unique_ptr<NormalizerStep> make_spell_bytes();
+// Runs of spaces become one, none stands at the ends, nor a U+2581 at the end (SentencePiece's
+// remove_extra_whitespaces).
 std::unique_ptr<NormalizerStep> make_collapse_spaces();
 
 }  // namespace vitrine::tokenizer

@@ -8,6 +8,7 @@
 #include <array>
 #include <utility>
 
+#include "base/utf8.h"
 #include "tokenizer/known_patterns.h"
 
 namespace vitrine::tokenizer {
@@ -78,19 +79,26 @@ class PcrePattern : public Pattern {
     pcre2_set_heap_limit(context.get(), kHeapLimitKib);
     const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
     std::size_t pos = 0;
-    while (pos < text.size()) {
-      // The text is known to be valid UTF-8. An empty match would stand still.
-      const int status = pcre2_match(code_.get(), subject, text.size(), pos, PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY,
-                                     data.get(), context.get());
+    std::size_t last_end = text.size() + 1;  // of the match before
+    while (pos <= text.size() && !text.empty()) {
+      // The text is known to be valid UTF-8.
+      const int status =
+          pcre2_match(code_.get(), subject, text.size(), pos, PCRE2_NO_UTF_CHECK, data.get(), context.get());
       if (status == PCRE2_ERROR_NOMATCH) return {};
       if (status < 0) {
         return base::usage_error(fmt::format("the splitter pattern \"{}\" gave up on this text: {}",
                                              std::string_view(expression_).substr(0, 80), pcre_message(status)));
       }
       const std::size_t* bounds = pcre2_get_ovector_pointer(data.get());
-      const std::size_t end = std::max(bounds[1], bounds[0] + 1);
-      matches.push_back({static_cast<std::uint32_t>(bounds[0]), static_cast<std::uint32_t>(end)});
-      pos = end;
+      const std::size_t begin = bounds[0];
+      const std::size_t end = std::max(bounds[1], begin);
+      const bool stands_still = begin == end && end == last_end;
+      if (stands_still) {
+        pos = end < text.size() ? end + base::utf8_length(text[end]) : text.size() + 1;
+        continue;
+      }
+      matches.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+      pos = last_end = end;
     }
     return {};
   }
@@ -114,7 +122,7 @@ base::Result<std::unique_ptr<Pattern>> make_pcre_pattern(std::string_view expres
   int error = 0;
   std::size_t error_offset = 0;
   Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
-                          PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &error_offset, nullptr));
+                          PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &error_offset, nullptr));
   if (!code) {
     return base::bad_file(
         fmt::format("the regular expression does not compile at byte {}: {}", error_offset, pcre_message(error)));

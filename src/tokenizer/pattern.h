@@ -29,8 +29,8 @@ class Pattern {
  public:
   virtual ~Pattern() = default;
 
-  // Appends every match in valid UTF-8 `text`, from left to right, none overlapping, none empty. Fails where a limit on
-  // the work of matching is hit.
+  // Appends every match in valid UTF-8 `text`, from left to right, none overlapping. One may be empty, as of an
+  // expression that looks ahead only; not where another match ends. Fails where a limit on the work of matching is hit.
   virtual base::Result<void> find_all(std::string_view text, std::vector<Range>& matches) const = 0;
   virtual Cuts cuts() const { return Cuts::kUnknown; }
 };
@@ -44,7 +44,7 @@ std::unique_ptr<Pattern> make_scan_pattern(const KnownPattern& known);
 std::unique_ptr<Pattern> make_literal_pattern(std::string needle);
 
 // A regular expression: by a hand-written scanner where the expression is one of known_patterns(), else by PCRE2 with
-// limits on its work. Fails if it does not compile.
+// limits on its work, ^ and $ matching at every line. Fails if it does not compile.
 base::Result<std::unique_ptr<Pattern>> make_regex_pattern(std::string_view expression);
 
 // The same by PCRE2 always.

@@ -1,11 +1,13 @@
 #include "tokenizer/pre_tokenizer.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/utf8.h"
-#include "tokenizer/unicode.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/script_table.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -55,7 +57,7 @@ class Split : public PreTokenizerStep {
     for (const Range& match : matches) {
       const Range range{piece.begin + match.begin, piece.begin + match.end};
       if (range.begin > pos) pieces.push_back({pos, range.begin});
-      pieces.push_back(range);
+      if (range.begin < range.end) pieces.push_back(range);
       pos = range.end;
     }
     if (pos < piece.end) pieces.push_back({pos, piece.end});
@@ -90,6 +92,9 @@ class Split : public PreTokenizerStep {
         pieces.push_back(part.range);
       }
     }
+    const auto is_empty = [](const Range& piece) { return piece.begin == piece.end; };
+    pieces.erase(std::remove_if(pieces.begin() + static_cast<std::ptrdiff_t>(first), pieces.end(), is_empty),
+                 pieces.end());
   }
 
   std::unique_ptr<Pattern> pattern_;
@@ -113,10 +118,77 @@ class PrefixSpace : public PreTokenizerStep {
  public:
   base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool /*at_start*/) const override {
     rewrite_pieces(text, pieces, [&text](Range piece, AlignedText& result) {
-      std::size_t length = 0;
-      const bool has_space = is_space(base::decode_valid_utf8(text.text().data() + piece.begin, length));
-      if (!has_space) result.insert(" ", text.source(piece.begin, piece.begin));
+      if (text.text()[piece.begin] != ' ') result.insert(" ", text.source(piece.begin, piece.begin));
       result.copy(text, piece.begin, piece.end);
+    });
+    return {};
+  }
+};
+
+class ByteSpelling : public PreTokenizerStep {
+ public:
+  base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool /*at_start*/) const override {
+    rewrite_pieces(text, pieces, [&text](Range piece, AlignedText& result) {
+      for (std::size_t i = piece.begin; i < piece.end; ++i)
+        result.insert(spelling_of_byte(static_cast<unsigned char>(text.text()[i])), text.source(i, i + 1));
+    });
+    return {};
+  }
+};
+
+// Cuts every piece by `list_cuts`, which appends where pieces begin; what stands before the first is dropped.
+template <typename ListCuts>
+void cut_pieces(const AlignedText& text, std::vector<Range>& pieces, ListCuts list_cuts) {
+  std::vector<Range> result;
+  std::vector<std::uint32_t> cuts;
+  for (const Range& piece : pieces) {
+    cuts.clear();
+    list_cuts(std::string_view(text.text()).substr(piece.begin, piece.end - piece.begin), cuts);
+    for (std::size_t i = 0; i < cuts.size(); ++i) {
+      const std::uint32_t end = i + 1 < cuts.size() ? piece.begin + cuts[i + 1] : piece.end;
+      result.push_back({piece.begin + cuts[i], end});
+    }
+  }
+  pieces = std::move(result);
+}
+
+class FixedLength : public PreTokenizerStep {
+ public:
+  explicit FixedLength(std::size_t num_chars) : num_chars_(num_chars) {}
+
+  base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool /*at_start*/) const override {
+    cut_pieces(text, pieces, [this](std::string_view piece, std::vector<std::uint32_t>& cuts) {
+      std::size_t index = 0;
+      for (std::size_t i = 0; i < piece.size(); i += base::utf8_length(piece[i]), ++index) {
+        if (index % num_chars_ == 0) cuts.push_back(static_cast<std::uint32_t>(i));
+      }
+    });
+    return {};
+  }
+
+ private:
+  std::size_t num_chars_;
+};
+
+// 0 for none.
+std::uint8_t script_of(char32_t code_point) {
+  const auto runs = std::span(kScriptRuns, kNumScriptRuns);
+  const auto after = std::ranges::upper_bound(runs, code_point, {}, &ScriptRun::first);
+  return after == runs.begin() ? std::uint8_t{0} : (after - 1)->script;
+}
+
+class ScriptSplit : public PreTokenizerStep {
+ public:
+  base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool /*at_start*/) const override {
+    cut_pieces(text, pieces, [](std::string_view piece, std::vector<std::uint32_t>& cuts) {
+      std::uint8_t last = 0;
+      std::size_t length = 0;
+      for (std::size_t i = 0; i < piece.size(); i += length) {
+        const std::uint8_t script = script_of(base::decode_valid_utf8(piece.data() + i, length));
+        if (script == 0 || script == last) continue;
+        cuts.push_back(static_cast<std::uint32_t>(i));
+        last = script;
+      }
     });
     return {};
   }
@@ -180,6 +252,15 @@ std::unique_ptr<PreTokenizerStep> make_split(std::unique_ptr<Pattern> pattern, S
 }
 std::unique_ptr<PreTokenizerStep> make_prefix_space() {
   return std::make_unique<PrefixSpace>();
+}
+std::unique_ptr<PreTokenizerStep> make_byte_spelling() {
+  return std::make_unique<ByteSpelling>();
+}
+std::unique_ptr<PreTokenizerStep> make_fixed_length(std::size_t num_chars) {
+  return std::make_unique<FixedLength>(num_chars);
+}
+std::unique_ptr<PreTokenizerStep> make_script_split() {
+  return std::make_unique<ScriptSplit>();
 }
 std::unique_ptr<PreTokenizerStep> make_metaspace(std::string replacement, PrependScheme scheme, bool split) {
   return std::make_unique<Metaspace>(std::move(replacement), scheme, split);

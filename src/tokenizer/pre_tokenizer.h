@@ -40,8 +40,15 @@ class PreTokenizer {
 
 // `invert`: the matches are what lies between the pattern's matches.
 std::unique_ptr<PreTokenizerStep> make_split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert);
-// A space before every piece that does not begin with white space.
+// A space before every piece that does not begin with one.
 std::unique_ptr<PreTokenizerStep> make_prefix_space();
+// Every piece spelled in the byte alphabet.
+std::unique_ptr<PreTokenizerStep> make_byte_spelling();
+// Pieces of so many characters, from the left; num_chars > 0.
+std::unique_ptr<PreTokenizerStep> make_fixed_length(std::size_t num_chars);
+// A piece begins where the script changes; kana counts as Han, and a character of no script, as the space, goes with
+// what stands before it. Such at the beginning of a piece are dropped.
+std::unique_ptr<PreTokenizerStep> make_script_split();
 
 enum class PrependScheme { kAlways, kFirst, kNever };
 

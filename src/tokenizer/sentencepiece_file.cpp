@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -60,12 +61,14 @@ void read_trainer(std::string_view message, SentencePieceFile& file) {
   using Algorithm = SentencePieceVocabulary::Algorithm;
   file.vocabulary.byte_fallback = false;
   const auto read_algorithm = [&file](std::uint64_t type) {
-    if (type != 1 && type != 2) {
-      fail_model("trainer_spec.model_type", fmt::format("{} is neither UNIGRAM (1) nor BPE (2)", type));
+    constexpr std::array kAlgorithms = {Algorithm::kUnigram, Algorithm::kBpe, Algorithm::kWord, Algorithm::kCharacter};
+    if (type < 1 || type > kAlgorithms.size()) {
+      fail_model("trainer_spec.model_type", fmt::format("{} is none of UNIGRAM (1), BPE (2), WORD (3), CHAR (4)", type));
     }
-    file.vocabulary.algorithm = type == 1 ? Algorithm::kUnigram : Algorithm::kBpe;
+    file.vocabulary.algorithm = kAlgorithms[type - 1];
   };
   for_each_field(message, "trainer_spec", [&](const ProtobufField& field) {
+    if (field.number == 44 && field.wire == Wire::kBytes) file.vocabulary.unknown_surface = field.bytes;
     if (field.wire != Wire::kVarint) return;
     const auto id = static_cast<std::int32_t>(field.value);  // an int32 below 0 is written as 64 bits
     switch (field.number) {
@@ -73,7 +76,7 @@ void read_trainer(std::string_view message, SentencePieceFile& file) {
         read_algorithm(field.value);
         break;
       case 24:
-        if (field.as_bool()) fail_model("trainer_spec.treat_whitespace_as_suffix", "is not supported");
+        file.vocabulary.prefix_is_behind = field.as_bool();
         break;
       case 35:
         file.vocabulary.byte_fallback = field.as_bool();
@@ -124,6 +127,7 @@ SentencePieceFile read_model_file(std::string_view model) {
   file.vocabulary.algorithm = SentencePieceVocabulary::Algorithm::kUnigram;
   file.vocabulary.byte_fallback = false;
   file.vocabulary.collapses_spaces = true;
+  file.vocabulary.unknown_surface = " \u2047 ";
   for_each_field(model, "model", [&file](const ProtobufField& field) {
     if (field.wire != Wire::kBytes) return;
     if (field.number == 1) read_piece(field.bytes, file.vocabulary);

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "tokenizer/character_map.h"
+#include "tokenizer/decode_steps.h"
 #include "tokenizer/scored_bpe_model.h"
 #include "tokenizer/unigram_model.h"
+#include "tokenizer/wordlevel_model.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -35,6 +37,15 @@ std::vector<double> unigram_scores(const SentencePieceVocabulary& source) {
   return scores;
 }
 
+SentencePieceSpelling spelling_of(const SentencePieceVocabulary& source) {
+  using Start = SentencePieceSpelling::Start;
+  SentencePieceSpelling spelling{.mark = std::string(kSpaceMark), .unknown = {}, .surface = *source.unknown_surface};
+  if (source.unknown) spelling.unknown = source.pieces[static_cast<std::size_t>(*source.unknown)];
+  if (source.adds_prefix) spelling.start = Start::kTakesOne;
+  if (source.collapses_spaces) spelling.start = Start::kTakesAll;
+  return spelling;
+}
+
 base::Result<void> add_text_rules(const SentencePieceVocabulary& source, TokenizerParts& parts) {
   if (!source.character_map.empty()) {
     auto map = CharacterMap::read(source.character_map);
@@ -42,16 +53,23 @@ base::Result<void> add_text_rules(const SentencePieceVocabulary& source, Tokeniz
     parts.normalizer.add(make_character_map(std::move(map).value()));
   }
   if (source.collapses_spaces) parts.normalizer.add(make_collapse_spaces());
-  if (source.adds_prefix) parts.normalizer.add(make_prepend(std::string(kSpaceMark)));
+  if (source.adds_prefix) {
+    const std::string mark(kSpaceMark);
+    parts.normalizer.add(source.prefix_is_behind ? make_append(mark) : make_prepend(mark));
+  }
   parts.normalizer.add(make_replace(make_literal_pattern(" "), std::string(kSpaceMark)));
   parts.replaces_single_bytes = true;
   DecodeRules& rules = parts.decode_rules;
-  rules.byte_fallback = true;
-  rules.bad_bytes = DecodeRules::BadBytes::kSingleBytes;
-  rules.replacements.push_back({std::string(kSpaceMark), " "});
+  if (source.unknown_surface) {
+    rules.add(make_sentencepiece_decoder(spelling_of(source)));
+    rules.add(make_byte_tokens_decoder(BadBytes::kSingleBytes));
+    return {};
+  }
+  rules.add(make_replace_decoder(std::string(kSpaceMark), " "));
+  rules.add(make_byte_tokens_decoder(BadBytes::kSingleBytes));
   if (source.adds_prefix) {
-    rules.strip_text.assign(1, ' ');
-    rules.strip_count = 1;
+    rules.add(make_fuse_decoder());
+    rules.add(make_strip_decoder(" ", 1, 0));
   }
   return {};
 }
@@ -59,10 +77,29 @@ base::Result<void> add_text_rules(const SentencePieceVocabulary& source, Tokeniz
 std::unique_ptr<Model> make_model(const SentencePieceVocabulary& source, const Vocabulary& vocabulary) {
   const UnknownCharacters unknown(vocabulary,
                                   {.byte_fallback = source.byte_fallback, .fuse = true, .unknown = source.unknown});
-  if (source.algorithm == SentencePieceVocabulary::Algorithm::kUnigram) {
+  using Algorithm = SentencePieceVocabulary::Algorithm;
+  using Words = WordLevelModel::Words;
+  if (source.algorithm == Algorithm::kWord || source.algorithm == Algorithm::kCharacter) {
+    const Words words = source.algorithm == Algorithm::kWord ? Words::kSpaceMarked : Words::kCharacters;
+    return std::make_unique<WordLevelModel>(vocabulary, words, unknown);
+  }
+  if (source.algorithm == Algorithm::kUnigram) {
     return std::make_unique<UnigramModel>(vocabulary, unigram_scores(source), unknown);
   }
   return std::make_unique<ScoredBpeModel>(vocabulary, source.scores, find_made_pieces(source), unknown);
+}
+
+// Symbols of the user, which are found in normalized text.
+base::Result<void> add_user_symbols(const SentencePieceVocabulary& source, TokenizerParts& parts) {
+  for (std::size_t i = 0; i < source.pieces.size(); ++i) {
+    if (source.type(i) != PieceType::kUserDefined || source.pieces[i].empty()) continue;
+    const AddedToken token{.id = static_cast<TokenId>(i), .content = std::string(source.pieces[i])};
+    parts.added_ids.emplace(token.content, token.id);
+    if (auto done = parts.normalized_matcher.add(token, source.pieces[i]); !done) {
+      return base::bad_file(fmt::format("tokens[{}]: {}", i, done.error().message));
+    }
+  }
+  return {};
 }
 
 base::Result<void> check_scores(const SentencePieceVocabulary& source) {
@@ -119,7 +156,16 @@ base::Result<TokenizerParts> make_sentencepiece_parts(const SentencePieceVocabul
     return std::move(done).error();
   }
   parts.model = make_model(source, *parts.vocabulary);
-  if (auto done = add_typed_special(source.pieces, source.types, parts); !done) return std::move(done).error();
+  if (!source.unknown_surface) {
+    if (auto done = add_typed_special(source.pieces, source.types, parts); !done) return std::move(done).error();
+    return parts;
+  }
+  std::vector<PieceType> types = source.types;
+  std::ranges::replace(types, PieceType::kUserDefined, PieceType::kNormal);
+  if (auto done = add_typed_special(source.pieces, types, parts); !done) return std::move(done).error();
+  // In a model of words they are words as others.
+  if (source.algorithm == SentencePieceVocabulary::Algorithm::kWord) return parts;
+  if (auto done = add_user_symbols(source, parts); !done) return std::move(done).error();
   return parts;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,7 @@ enum class PieceType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefi
 // A SentencePiece vocabulary from whatever file holds it. The views must stay valid during make_sentencepiece_parts
 // only.
 struct SentencePieceVocabulary {
-  enum class Algorithm { kBpe, kUnigram };
+  enum class Algorithm { kBpe, kUnigram, kWord, kCharacter };
 
   Algorithm algorithm = Algorithm::kBpe;
   std::vector<std::string_view> pieces;  // by id
@@ -25,8 +26,12 @@ struct SentencePieceVocabulary {
   std::optional<TokenId> unknown;
   bool byte_fallback = true;  // an unknown character becomes the pieces of its bytes
   bool adds_prefix = true;    // a space before the text
+  bool prefix_is_behind = false;  // it goes behind the text instead
   bool collapses_spaces = false;
   std::string_view character_map;  // see CharacterMap; may be empty
+  // As SentencePiece itself does: a user's symbols are found in the text once it is normalized as a whole, rather than
+  // before, and the unknown piece is decoded as this text.
+  std::optional<std::string> unknown_surface;
 
   PieceType type(std::size_t index) const { return types.empty() ? PieceType::kNormal : types[index]; }
 };

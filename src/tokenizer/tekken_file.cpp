@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "tokenizer/decode_steps.h"
 #include "tokenizer/ranked_bpe.h"
 #include "tokenizer/tokenizer.h"
 
@@ -138,7 +139,7 @@ TokenizerParts read_tekken(std::string_view json) {
   parts.pre_tokenizer.add(make_split(std::move(pattern).value(), SplitBehavior::kIsolated, false));
   read_ranks(document, config, *parts.vocabulary);
   parts.model = make_ranked_bpe(*parts.vocabulary);
-  parts.decode_rules.byte_level = true;
+  parts.decode_rules.add(make_byte_level_decoder());
   document.rewind();
   add_special_names(read_special_names(document), config, parts);
   parts.ids = {.bos = id_of(parts, "<s>"),

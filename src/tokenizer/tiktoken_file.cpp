@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "tokenizer/decode_steps.h"
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/ranked_bpe.h"
 #include "tokenizer/tokenizer.h"
@@ -116,7 +117,7 @@ base::Result<std::unique_ptr<Tokenizer>> Tokenizer::from_tiktoken(std::string_vi
   parts.pre_tokenizer.add(make_split(make_scan_pattern(known_pattern(row->pattern)), SplitBehavior::kIsolated, false));
   if (auto done = read_lines(text, *parts.vocabulary); !done) return std::move(done).error();
   parts.model = make_ranked_bpe(*parts.vocabulary);
-  parts.decode_rules.byte_level = true;
+  parts.decode_rules.add(make_byte_level_decoder());
   if (auto done = add_special(*row, parts); !done) return std::move(done).error();
   parts.ids.eos = parts.added_ids.at("<|endoftext|>");
   complete_end_of_generation(parts);

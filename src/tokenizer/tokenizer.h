@@ -59,7 +59,7 @@ class Tokenizer {
   static base::Result<std::unique_ptr<Tokenizer>> from_tiktoken(std::string_view text, std::string_view encoding);
   // The contents of Mistral's tekken.json.
   static base::Result<std::unique_ptr<Tokenizer>> from_tekken(std::string_view json);
-  // A SentencePiece model (tokenizer.model): the protobuf message sentencepiece.ModelProto, of type BPE or UNIGRAM.
+  // A SentencePiece model (tokenizer.model): the protobuf message sentencepiece.ModelProto, of any type.
   static base::Result<std::unique_ptr<Tokenizer>> from_sentencepiece(std::string_view model);
 
   explicit Tokenizer(TokenizerParts parts) : parts_(std::move(parts)) {}

@@ -10,6 +10,7 @@
 #include "tokenizer/json_components.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/unigram_model.h"
+#include "tokenizer/wordlevel_model.h"
 #include "tokenizer/wordpiece_model.h"
 
 // tokenizer.json is 1 to 33 MB, nearly all of it the vocabulary and the merges. Those two are read by simdjson without
@@ -107,14 +108,15 @@ struct Merges {
   FlatMap<char> joined_to_space;
 };
 
-Merges read_merges(const PaddedText& text, std::string_view part, const Vocabulary& vocabulary) {
+Merges read_merges(const PaddedText& text, std::string_view part, const Vocabulary& vocabulary,
+                   std::size_t prefix_bytes) {
   ondemand::parser parser;
   ondemand::document document = parser.iterate(text.view(part));
   Merges merges{MergeTable(vocabulary.size()), FlatMap<char>()};
   std::uint32_t rank = 0;
   for (auto element : document.get_array()) {
     const NamedMerge merge = read_merge(element.value(), rank);
-    if (auto done = add_merge(vocabulary, merge, rank, merges.table); !done) {
+    if (auto done = add_merge(vocabulary, merge, rank, merges.table, prefix_bytes); !done) {
       fail(fmt::format("model.merges[{}]", rank), done.error().message);
     }
     note_join_to_space(merge, merges.joined_to_space);
@@ -123,11 +125,25 @@ Merges read_merges(const PaddedText& text, std::string_view part, const Vocabula
   return merges;
 }
 
-void refuse_unless_empty(const Members& members, const std::string& name) {
+void refuse_dropout(const Members& members) {
+  const nlohmann::json value = member(members, "dropout", "model.dropout");
+  const bool is_none = value.is_null() || (value.is_number() && value.get<double>() == 0);
+  if (!is_none) fail("model.dropout", "is not supported: it leaves merges out at random; set it to null");
+}
+
+std::string read_text(const Members& members, const std::string& name, std::string_view otherwise) {
   const nlohmann::json value = member(members, name, "model." + name);
-  const bool is_empty = value.is_null() || (value.is_string() && value.get_ref<const std::string&>().empty()) ||
-                        (value.is_number() && value.get<double>() == 0);
-  if (!is_empty) fail("model." + name, "is not supported");
+  return value.is_null() ? std::string(otherwise) : JsonNode(value, "model." + name).string();
+}
+
+// The id of the unknown token, if there is one.
+std::optional<TokenId> read_unknown(const Members& members, const Vocabulary& vocabulary) {
+  const nlohmann::json unknown = member(members, "unk_token", "model.unk_token");
+  if (unknown.is_null()) return std::nullopt;
+  const std::string name = JsonNode(unknown, "model.unk_token").string();
+  const auto id = vocabulary.find(name);
+  if (!id) fail("model.unk_token", fmt::format("\"{}\" is not in the vocabulary", name));
+  return id;
 }
 
 bool read_flag(const Members& members, const std::string& name) {
@@ -137,24 +153,21 @@ bool read_flag(const Members& members, const std::string& name) {
 
 std::unique_ptr<Model> read_bpe(const PaddedText& text, const Members& members, bool byte_level,
                                 Vocabulary& vocabulary) {
-  for (const char* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"}) {
-    refuse_unless_empty(members, name);
-  }
+  refuse_dropout(members);
   read_listed_vocabulary(text, required(members, "vocab", "model"), vocabulary);
   BpeSettings settings;
   settings.byte_level = byte_level;
   settings.ignore_merges = read_flag(members, "ignore_merges");
   settings.unknown.byte_fallback = read_flag(members, "byte_fallback");
   settings.unknown.fuse = read_flag(members, "fuse_unk");
-  const nlohmann::json unknown = member(members, "unk_token", "model.unk_token");
-  if (!unknown.is_null()) {
-    const std::string name = JsonNode(unknown, "model.unk_token").string();
-    settings.unknown.unknown = vocabulary.find(name);
-    if (!settings.unknown.unknown) fail("model.unk_token", fmt::format("\"{}\" is not in the vocabulary", name));
-  }
-  Merges merges = read_merges(text, required(members, "merges", "model"), vocabulary);
+  settings.unknown.unknown = read_unknown(members, vocabulary);
+  settings.continuation_prefix = read_text(members, "continuing_subword_prefix", "");
+  settings.end_of_word_suffix = read_text(members, "end_of_word_suffix", "");
+  const bool is_spelled = !settings.continuation_prefix.empty() || !settings.end_of_word_suffix.empty();
+  Merges merges =
+      read_merges(text, required(members, "merges", "model"), vocabulary, settings.continuation_prefix.size());
   auto model = std::make_unique<BpeModel>(vocabulary, std::move(merges.table), settings);
-  if (!byte_level) model->set_joined_to_space(std::move(merges.joined_to_space));
+  if (!byte_level && !is_spelled) model->set_joined_to_space(std::move(merges.joined_to_space));
   return model;
 }
 
@@ -181,9 +194,7 @@ std::vector<double> read_unigram_vocabulary(const PaddedText& text, std::string_
   return scores;
 }
 
-std::unique_ptr<Model> read_unigram(const PaddedText& text, const Members& members, bool byte_level,
-                                    Vocabulary& vocabulary) {
-  if (byte_level) fail("pre_tokenizer", "ByteLevel before a Unigram model is not supported");
+std::unique_ptr<Model> read_unigram(const PaddedText& text, const Members& members, Vocabulary& vocabulary) {
   std::vector<double> scores = read_unigram_vocabulary(text, required(members, "vocab", "model"), vocabulary);
   UnknownSettings settings;
   settings.byte_fallback = read_flag(members, "byte_fallback");
@@ -196,21 +207,25 @@ std::unique_ptr<Model> read_unigram(const PaddedText& text, const Members& membe
   return std::make_unique<UnigramModel>(vocabulary, std::move(scores), UnknownCharacters(vocabulary, settings));
 }
 
-std::unique_ptr<Model> read_wordpiece(const PaddedText& text, const Members& members, bool byte_level,
-                                      Vocabulary& vocabulary) {
-  if (byte_level) fail("pre_tokenizer", "ByteLevel before a WordPiece model is not supported");
+std::unique_ptr<Model> read_wordlevel(const PaddedText& text, const Members& members, Vocabulary& vocabulary) {
+  read_listed_vocabulary(text, required(members, "vocab", "model"), vocabulary);
+  // An unknown token that is no word fails where it is needed, as if there were none.
+  const UnknownSettings settings{.unknown = vocabulary.find(read_text(members, "unk_token", "<unk>"))};
+  return std::make_unique<WordLevelModel>(vocabulary, WordLevelModel::Words::kPiece,
+                                          UnknownCharacters(vocabulary, settings));
+}
+
+std::unique_ptr<Model> read_wordpiece(const PaddedText& text, const Members& members, Vocabulary& vocabulary) {
   read_listed_vocabulary(text, required(members, "vocab", "model"), vocabulary);
   WordPieceSettings settings;
-  const nlohmann::json prefix = member(members, "continuing_subword_prefix", "model.continuing_subword_prefix");
-  settings.continuation_prefix = prefix.is_null() ? "##" : JsonNode(prefix, "model.continuing_subword_prefix").string();
+  settings.continuation_prefix = read_text(members, "continuing_subword_prefix", "##");
   const nlohmann::json most = member(members, "max_input_chars_per_word", "model.max_input_chars_per_word");
   if (!most.is_null()) {
     const std::int64_t chars = JsonNode(most, "model.max_input_chars_per_word").integer();
     if (chars < 1 || chars > 10'000) fail("model.max_input_chars_per_word", "must be in 1..10000");
     settings.max_word_chars = static_cast<std::size_t>(chars);
   }
-  const nlohmann::json unknown = member(members, "unk_token", "model.unk_token");
-  const std::string name = unknown.is_null() ? "[UNK]" : JsonNode(unknown, "model.unk_token").string();
+  const std::string name = read_text(members, "unk_token", "[UNK]");
   const auto id = vocabulary.find(name);
   if (!id) fail("model.unk_token", fmt::format("\"{}\" is not in the vocabulary", name));
   settings.unknown = *id;
@@ -223,13 +238,24 @@ std::string model_type(const Members& members) {
   return type.is_null() ? "BPE" : JsonNode(type, "model.type").string();
 }
 
-std::unique_ptr<Model> read_model(const PaddedText& text, std::string_view part, bool byte_level,
-                                  Vocabulary& vocabulary) {
+// Whether a byte-level model can be made that takes the bytes before they are spelled.
+bool takes_bytes(const Members& members, std::string_view type) {
+  return type == "BPE" && read_text(members, "continuing_subword_prefix", "").empty() &&
+         read_text(members, "end_of_word_suffix", "").empty() && !read_flag(members, "byte_fallback");
+}
+
+// `spells_bytes`: the pieces are to be spelled in the byte alphabet.
+std::unique_ptr<Model> read_model(const PaddedText& text, std::string_view part, bool spells_bytes,
+                                  TokenizerParts& parts) {
   const Members members = read_members(text, part, "model");
   const std::string type = model_type(members);
+  const bool byte_level = spells_bytes && takes_bytes(members, type);
+  if (spells_bytes && !byte_level) parts.pre_tokenizer.add(make_byte_spelling());
+  Vocabulary& vocabulary = *parts.vocabulary;
   if (type == "BPE") return read_bpe(text, members, byte_level, vocabulary);
-  if (type == "Unigram") return read_unigram(text, members, byte_level, vocabulary);
-  if (type == "WordPiece") return read_wordpiece(text, members, byte_level, vocabulary);
+  if (type == "Unigram") return read_unigram(text, members, vocabulary);
+  if (type == "WordPiece") return read_wordpiece(text, members, vocabulary);
+  if (type == "WordLevel") return read_wordlevel(text, members, vocabulary);
   fail("model", fmt::format("type \"{}\" is not supported", type));
 }
 
@@ -249,13 +275,13 @@ TokenizerParts read_parts(std::string_view json, std::string_view config_json) {
   const PaddedText text(json);
   const Members members = read_members(text, text.whole(), "tokenizer.json");
   TokenizerParts parts;
-  bool byte_level = false;
+  bool spells_bytes = false;
   read_section(members, "normalizer", [&](const JsonNode& node) { read_normalizer(node, parts.normalizer); });
   read_section(members, "pre_tokenizer",
-               [&](const JsonNode& node) { byte_level = read_pre_tokenizer(node, parts.pre_tokenizer); });
+               [&](const JsonNode& node) { spells_bytes = read_pre_tokenizer(node, parts.pre_tokenizer); });
   read_section(members, "decoder", [&](const JsonNode& node) { read_decoder(node, parts.decode_rules); });
   read_section(members, "post_processor", [&](const JsonNode& node) { read_post_processor(node, parts); });
-  parts.model = read_model(text, required(members, "model", "tokenizer.json"), byte_level, *parts.vocabulary);
+  parts.model = read_model(text, required(members, "model", "tokenizer.json"), spells_bytes, parts);
   read_section(members, "added_tokens", [&](const JsonNode& node) { read_added_tokens(node, parts); });
   check_ids(parts, parts.prefix_ids);
   check_ids(parts, parts.suffix_ids);

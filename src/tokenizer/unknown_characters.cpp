@@ -17,14 +17,31 @@ UnknownCharacters::UnknownCharacters(const Vocabulary& vocabulary, const Unknown
     bytes_[byte] = vocabulary.find(token_of_byte(static_cast<unsigned char>(byte))).value_or(-1);
 }
 
+bool UnknownCharacters::has_tokens_for(std::string_view bytes) const {
+  return std::ranges::all_of(bytes, [this](char byte) { return bytes_[static_cast<unsigned char>(byte)] >= 0; });
+}
+
+base::Result<void> UnknownCharacters::append_spelled(std::string_view spelling, std::string_view character,
+                                                     std::vector<Symbol>& symbols) const {
+  if (!has_tokens_for(spelling)) return append_unknown(character, 0, symbols);
+  // The first of them cover the character.
+  for (std::size_t i = 0; i < spelling.size(); ++i)
+    symbols.push_back({bytes_[static_cast<unsigned char>(spelling[i])], i < character.size() ? 1U : 0U});
+  return {};
+}
+
 base::Result<void> UnknownCharacters::append(std::string_view character, std::size_t first,
                                              std::vector<Symbol>& symbols) const {
-  const auto id_of = [this](char byte) { return bytes_[static_cast<unsigned char>(byte)]; };
-  if (std::ranges::all_of(character, [&](char byte) { return id_of(byte) >= 0; })) {
+  if (has_tokens_for(character)) {
     for (const char byte : character)
-      symbols.push_back({id_of(byte), 1});
+      symbols.push_back({bytes_[static_cast<unsigned char>(byte)], 1});
     return {};
   }
+  return append_unknown(character, first, symbols);
+}
+
+base::Result<void> UnknownCharacters::append_unknown(std::string_view character, std::size_t first,
+                                                     std::vector<Symbol>& symbols) const {
   if (!settings_.unknown) {
     return base::usage_error(fmt::format("the vocabulary has no token for the byte 0x{:02X} and no unknown token",
                                          static_cast<unsigned char>(character[0])));

@@ -27,8 +27,14 @@ class UnknownCharacters {
 
   // Appends to `symbols`, of which those before index `first` belong to other text and are left alone.
   base::Result<void> append(std::string_view character, std::size_t first, std::vector<Symbol>& symbols) const;
+  // The same for a character that is spelled with more than itself: the bytes are those of the spelling.
+  base::Result<void> append_spelled(std::string_view spelling, std::string_view character,
+                                    std::vector<Symbol>& symbols) const;
 
  private:
+  bool has_tokens_for(std::string_view bytes) const;
+  base::Result<void> append_unknown(std::string_view character, std::size_t first, std::vector<Symbol>& symbols) const;
+
   UnknownSettings settings_;
   ByteIds bytes_{};  // all -1 without byte fallback
 };

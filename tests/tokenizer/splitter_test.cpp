@@ -110,10 +110,10 @@ TEST(PcrePattern, RefusesWhatDoesNotCompile) {
   EXPECT_FALSE(make_regex_pattern("("));
 }
 
-TEST(PcrePattern, PassesOverEmptyMatches) {
+TEST(PcrePattern, FindsEmptyMatchesThatStandAlone) {
   std::vector<Range> matches;
   ASSERT_TRUE(make_regex_pattern("x*").value_or_throw()->find_all("axxb", matches));
-  EXPECT_EQ(matches, (std::vector<Range>{{1, 3}}));
+  EXPECT_EQ(matches, (std::vector<Range>{{0, 0}, {1, 3}, {4, 4}}));
 }
 
 TEST(LiteralPattern, FindsWithoutOverlap) {

@@ -159,7 +159,7 @@ class CostCommand final : public Command {
                            {"tokenizer", tokens_ ? Json() : name_or_null(row.priced.tokenizer)},
                            {"tokens", row.tokens.prompt},
                            {"bytes", tokens_ ? Json() : Json(text.size())},
-                           {"chars", tokens_ ? Json() : Json(num_columns(text))},
+                           {"chars", tokens_ ? Json() : Json(num_characters(text))},
                            {"cached_tokens", row.tokens.cached},
                            {"output_tokens", row.tokens.output},
                            {"cost_per_call", row.per_call},

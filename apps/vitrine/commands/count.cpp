@@ -68,7 +68,7 @@ class CountCommand final : public Command {
   }
 
   static void print(const Context& context, const std::string& text, const std::vector<CountRow>& rows) {
-    const std::size_t num_chars = num_columns(text);
+    const std::size_t num_chars = num_characters(text);
     Json json_rows = Json::array();
     Table table{{"TOKENIZER", "TOKENS", "BYTES", "CHARS", "BYTES/TOKEN"}, {1, 2, 3, 4}, {}};
     for (const CountRow& row : rows) {
