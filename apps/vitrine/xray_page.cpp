@@ -322,23 +322,39 @@ class XrayPage {
   void print_sampler() const {
     const Json& steps = at("steps");
     if (steps.empty()) return;
+    if (view_.all_steps) return print_all_steps();
     const std::size_t step = view_.step.value_or(0);
     if (step >= steps.size())
       throw base::Exception(base::ErrorKind::kUsage,
                             fmt::format("--step {}: the answer's tokens are 0 to {}", step, steps.size() - 1));
-    const Json& shown = steps[step];
-    title(6, "Sampler", fmt::format("token {} of the answer; another one with --step", step));
+    title(6, "Sampler", fmt::format("token {} of the answer; another one with --step, every one with --step all", step));
+    print_step(steps[step]);
+  }
+
+  void print_all_steps() const {
+    const Json& steps = at("steps");
+    title(6, "Sampler", fmt::format("every token of the answer, {}", steps.size()));
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      const Json& shown = steps[step];
+      const auto position = shown.at("position").get<std::size_t>();
+      out_.print(fmt::format("{}token {} of the answer, position {}: {}\n", step == 0 ? "" : "\n", step, position,
+                             shown_piece(at("tokens")[position])));
+      print_step(shown);
+    }
+  }
+
+  void print_step(const Json& step) const {
     Table table{{"CANDIDATE", "ID", "LOGIT", "MODEL"}, {1, 2, 3}, {}};
-    for (const Json& link : shown.at("chain")) {
+    for (const Json& link : step.at("chain")) {
       table.right.push_back(table.header.size());
       const std::string value = link.at("value").is_null() ? "" : " " + link.at("value").dump();
       table.header.push_back(
           fmt::format("{}{} ({})", link.at("name").get<std::string>(), value, grouped(link.at("survivors"))));
     }
-    for (const Json& candidate : shown.at("candidates"))
-      table.rows.push_back(candidate_row(candidate, shown));
+    for (const Json& candidate : step.at("candidates"))
+      table.rows.push_back(candidate_row(candidate, step));
     print_table(out_, table);
-    out_.print(why(shown) + "\n");
+    out_.print(why(step) + "\n");
   }
 
   std::vector<std::string> candidate_row(const Json& candidate, const Json& step) const {

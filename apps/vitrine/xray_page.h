@@ -12,6 +12,7 @@ namespace vitrine::cli {
 // What of an X-ray a terminal shows beside its overview.
 struct XrayView {
   std::optional<std::size_t> step;             // whose way through the sampler is shown; absent: the first
+  bool all_steps = false;                      // that of every token of the answer
   std::optional<std::size_t> attention_layer;  // a heat map of its heads, or of the one below
   std::optional<std::size_t> attention_head;
 };

@@ -35,26 +35,6 @@ Json formula_json(const KvFormula& formula) {
           {"reasons", formula.reasons}};
 }
 
-Json row_json(const PlanRow& row) {
-  const Memory& memory = row.memory;
-  return {{"context", row.context_length},
-          {"batch", row.batch},
-          {"kv_type", tensor::dtype_info(row.kv_type).name},
-          {"weights_bytes", memory.weights},
-          {"kv_bytes", memory.kv},
-          {"kv_allocated_bytes", memory.kv_allocated},
-          {"activations_bytes", memory.activations},
-          {"scratch_bytes", memory.scratch},
-          {"other_bytes", memory.other},
-          {"total_bytes", memory.total()},
-          {"fits", row.fits},
-          {"max_context", row.max_context},
-          {"max_batch", row.max_batch},
-          {"prefill_tokens_per_s", speed_json(row.speed, &Speed::prefill_tokens_per_s)},
-          {"decode_tokens_per_s", speed_json(row.speed, &Speed::decode_tokens_per_s)},
-          {"kv_formula", formula_json(row.formula)}};
-}
-
 Json rates_json(const std::optional<MachineRates>& rates) {
   if (!rates) return {};
   return {{"read_bytes_per_s", rates->read_bytes_per_s},
@@ -96,11 +76,31 @@ std::vector<PlanRow> plan_rows(const Network& network, const ops::MemoryModel& b
   return rows;
 }
 
+Json to_json(const PlanRow& row) {
+  const Memory& memory = row.memory;
+  return {{"context", row.context_length},
+          {"batch", row.batch},
+          {"kv_type", tensor::dtype_info(row.kv_type).name},
+          {"weights_bytes", memory.weights},
+          {"kv_bytes", memory.kv},
+          {"kv_allocated_bytes", memory.kv_allocated},
+          {"activations_bytes", memory.activations},
+          {"scratch_bytes", memory.scratch},
+          {"other_bytes", memory.other},
+          {"total_bytes", memory.total()},
+          {"fits", row.fits},
+          {"max_context", row.max_context},
+          {"max_batch", row.max_batch},
+          {"prefill_tokens_per_s", speed_json(row.speed, &Speed::prefill_tokens_per_s)},
+          {"decode_tokens_per_s", speed_json(row.speed, &Speed::decode_tokens_per_s)},
+          {"kv_formula", formula_json(row.formula)}};
+}
+
 Json to_json(const PlanReport& report, Json machine) {
   const Network& network = report.subject.network;
   Json rows = Json::array();
   for (const PlanRow& row : report.rows)
-    rows.push_back(row_json(row));
+    rows.push_back(to_json(row));
   machine["measured"] = rates_json(report.rates);
   return {{"model",
            {{"name", report.subject.name},

@@ -50,6 +50,7 @@ struct PlanRow {
 // A row for each type, batch and context, in that order of loops. Throws base::Exception (kUsage) for a type that the
 // model's heads do not fit, and for sizes whose sums no longer fit 64 bits.
 std::vector<PlanRow> plan_rows(const Network& network, const ops::MemoryModel& backend, const PlanQuestion& question);
+nlohmann::ordered_json to_json(const PlanRow& row);
 
 // What `vitrine plan` and the server's planner answer.
 struct PlanReport {

@@ -68,7 +68,37 @@ TEST(Explain, ThePageHasEachPart) {
     EXPECT_THAT(page.out, HasSubstr(part));
 }
 
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
+    ++count;
+  return count;
+}
+
+TEST(Explain, AllStepsAreTheStepsOneAfterTheOther) {
+  const std::vector<std::string> sampling = {"--temperature", "0.8", "--top-k", "5", "--seed", "1", "--step"};
+  const auto page_of = [&](const std::string& step) {
+    std::vector<std::string> words = sampling;
+    words.push_back(step);
+    return run_vitrine(explain(words)).out;
+  };
+  const std::string all = page_of("all");
+  EXPECT_EQ(count_of(all, "CANDIDATE"), 6U);
+  EXPECT_EQ(count_of(all, "6 Sampler"), 1U);
+  std::size_t end = 0;
+  for (int step = 0; step < 6; ++step) {
+    const std::string one = page_of(std::to_string(step));
+    const std::size_t begin = one.find("CANDIDATE");
+    const std::string table = one.substr(begin, one.find("\n\n", begin) - begin);
+    const std::size_t found = all.find(table, end);
+    ASSERT_NE(found, std::string::npos) << table;
+    EXPECT_THAT(all.substr(end, found - end), HasSubstr("token " + std::to_string(step) + " of the answer, position "));
+    end = found + table.size();
+  }
+}
+
 TEST(Explain, RefusesWhatThereIsNone) {
+  expect_refusal(run_vitrine(explain({"--step", "some", "--quiet"})), 64, "--step: write the number of a token");
   expect_refusal(run_vitrine(explain({"--attention", "x", "--quiet"})), 64, "--attention: write LAYER or LAYER,HEAD");
   expect_refusal(run_vitrine({"explain", "--request", "req-1", "some prompt"}), 64, "it has its own prompt");
   expect_refusal(run_vitrine({"explain", "--request", "req-1", "--url", "http://127.0.0.1:9"}), 69, "127.0.0.1:9");

@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,37 @@ TEST(Plan, ForecastsWhatRunTakes) {
   EXPECT_EQ(row.at("activations_bytes"), memory.at("activations_bytes"));
   EXPECT_EQ(row.at("kv_allocated_bytes"), memory.at("kv_allocated_bytes"));
   EXPECT_GE(row.at("scratch_bytes"), memory.at("scratch_bytes"));
+}
+
+TEST(Plan, ShowHasTheRowOfTheModelsOwnContext) {
+  const std::string model = data_path("models/llama").string();
+  const RunResult shown = run_vitrine({"show", model, "--json"});
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  const Json all = Json::parse(shown.out);
+  Json own = plan({model, "--context", all.at("context_length").dump()}).at("rows").at(0);
+  Json row = all.at("plan");
+  for (const char* moves_with_the_machine : {"fits", "max_context", "max_batch"}) {
+    EXPECT_EQ(own.erase(moves_with_the_machine), 1U);
+    EXPECT_EQ(row.erase(moves_with_the_machine), 1U);
+  }
+  EXPECT_EQ(row, own);
+  const std::string text = run_vitrine({"show", model}).out;
+  EXPECT_THAT(text, HasSubstr("KV cache = 1 sequence x"));
+  EXPECT_LT(text.find("TENSOR"), text.find("KV BLOCKS"));
+}
+
+TEST(Plan, ShowSaysWhyThereIsNone) {
+  const TempDir folder;
+  std::filesystem::copy(data_path("models/llama"), folder.path() / "other", std::filesystem::copy_options::recursive);
+  const std::filesystem::path config = folder.path() / "other" / "config.json";
+  Json changed = Json::parse(std::ifstream(config));
+  changed["architectures"] = {"OtherForCausalLM"};
+  changed["model_type"] = "other";
+  std::ofstream(config) << changed;
+  const RunResult shown = run_vitrine({"show", (folder.path() / "other").string(), "--json"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_TRUE(Json::parse(shown.out).at("plan").is_null());
+  EXPECT_THAT(shown.err, HasSubstr("no memory plan: "));
 }
 
 TEST(Plan, FlagsTakeThePlaceOfAShapesSizes) {

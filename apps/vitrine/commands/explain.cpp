@@ -35,7 +35,12 @@ class ExplainCommand final : public Command {
     flags_.prompt.default_model = kDefaultModel;
     add_prompt_flags(parser, flags_.prompt);
     parser.add("--html", html_, "A file for the whole of it as a page that opens without a server").group("Explaining");
-    parser.add("--step", view_.step, "The token of the answer whose choice is shown, from 0").group("Explaining");
+    parser
+        .add_function(
+            "--step", [this](const std::string& text) { read_step(text); },
+            "The token of the answer whose choice is shown, from 0, or all of them")
+        .type_name("STEP|all")
+        .group("Explaining");
     parser
         .add_function(
             "--attention", [this](const std::string& text) { read_attention(text); },
@@ -55,18 +60,25 @@ class ExplainCommand final : public Command {
   int run(Context& context) override { return request_.empty() ? explain_prompt(context) : explain_request(context); }
 
  private:
-  static std::size_t read_number(std::string_view text) {
+  static std::size_t read_number(std::string_view text, const char* refusal) {
     std::size_t value = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || rest != text.data() + text.size())
-      throw base::Exception(ErrorKind::kUsage, "--attention: write LAYER or LAYER,HEAD, such as 16 or 16,4");
+    if (error != std::errc() || rest != text.data() + text.size()) throw base::Exception(ErrorKind::kUsage, refusal);
     return value;
   }
 
+  void read_step(const std::string& text) {
+    view_.all_steps = text == "all";
+    if (!view_.all_steps)
+      view_.step = read_number(text, "--step: write the number of a token, from 0, or all for every one");
+  }
+
   void read_attention(const std::string& text) {
+    constexpr const char* kRefusal = "--attention: write LAYER or LAYER,HEAD, such as 16 or 16,4";
     const std::size_t comma = text.find(',');
-    view_.attention_layer = read_number(std::string_view(text).substr(0, comma));
-    if (comma != std::string::npos) view_.attention_head = read_number(std::string_view(text).substr(comma + 1));
+    view_.attention_layer = read_number(std::string_view(text).substr(0, comma), kRefusal);
+    if (comma != std::string::npos)
+      view_.attention_head = read_number(std::string_view(text).substr(comma + 1), kRefusal);
   }
 
   int explain_request(Context& context) {

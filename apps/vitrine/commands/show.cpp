@@ -1,11 +1,20 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "plan/report.h"
 #include "tools/hub/files.h"
+#include "tools/machine.h"
 #include "tools/open_model.h"
+#include "vitrine/backend_choice.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
 #include "vitrine/output.h"
 #include "vitrine/parser.h"
+#include "vitrine/plan_report.h"
 
 namespace vitrine::cli {
 namespace {
@@ -63,7 +72,38 @@ Json tensors_json(const loader::WeightSource& weights) {
   return rows;
 }
 
-Json model_json(const tools::ModelBundle& model) {
+// One sequence as long as the model's own context, in f16, as `run` has it without flags.
+plan::PlanRow plan_own_context(const plan::PlanSubject& subject, const ops::MemoryModel& backend,
+                               std::size_t num_threads, const tools::Machine& machine) {
+  const plan::PlanQuestion question{.context_lengths = {subject.network.config.context_length},
+                                    .batches = {1},
+                                    .kv_types = {tensor::DType::kF16},
+                                    .num_threads = num_threads,
+                                    .available_bytes = machine.available_memory_bytes};
+  return plan::plan_rows(subject.network, backend, question).front();
+}
+
+struct OwnPlan {
+  plan::PlanSubject subject;
+  plan::PlanRow row;
+};
+
+// Absent, with `why_not`, for a file that is no model that Vitrine runs, such as a vocabulary alone.
+std::optional<OwnPlan> find_own_plan(const tools::ModelLocation& location, const tools::ModelBundle& model,
+                                     const tools::Machine& machine, std::string& why_not) {
+  const BackendChoice backend = choose_backend({});
+  const std::unique_ptr<ops::MemoryModel> memory = backend.memory();
+  try {
+    plan::PlanSubject subject{location.name, location.path.string(), "", plan::network_of(model.files, *memory)};
+    plan::PlanRow row = plan_own_context(subject, *memory, backend.num_threads, machine);
+    return OwnPlan{std::move(subject), std::move(row)};
+  } catch (const base::Exception& error) {
+    why_not = error.what();
+    return std::nullopt;
+  }
+}
+
+Json model_json(const tools::ModelBundle& model, const std::optional<OwnPlan>& plan) {
   const tools::ModelFacts facts = tools::facts_of(model.files);
   return {{"architecture", facts.architecture},
           {"parameters", facts.num_parameters},
@@ -71,7 +111,8 @@ Json model_json(const tools::ModelBundle& model) {
           {"context_length", facts.context_length ? Json(*facts.context_length) : Json()},
           {"tensors", tensors_json(model.weights())},
           {"tokenizer", tokenizer_json(model.tokenizer.get())},
-          {"chat_template", model.chat_template ? Json(*model.chat_template) : Json()}};
+          {"chat_template", model.chat_template ? Json(*model.chat_template) : Json()},
+          {"plan", plan ? plan::to_json(plan->row) : Json()}};
 }
 
 class ShowCommand final : public Command {
@@ -83,23 +124,37 @@ class ShowCommand final : public Command {
 
   int run(Context& context) override {
     const Models models;
-    const tools::ModelBundle model = tools::open_model(models.find(model_).path).value_or_throw();
-    for (const std::string& note : model.notes) {
-      if (!context.flags.quiet) context.err.print("note: " + printable(note) + "\n");
-    }
+    const tools::ModelLocation location = models.find(model_);
+    const tools::ModelBundle model = tools::open_model(location.path).value_or_throw();
+    for (const std::string& note : model.notes)
+      print_note(context, note);
     if (wants_template_) {
       print_template(model, context);
-    } else if (context.flags.json) {
-      print_json(context, model_json(model));
     } else {
-      print_facts(model, context.out);
-      print_metadata(model, context.out);
-      print_tensors(model, context.out);
+      show(location, model, context);
     }
     return 0;
   }
 
  private:
+  static void print_note(const Context& context, const std::string& note) {
+    if (!context.flags.quiet) context.err.print("note: " + printable(note) + "\n");
+  }
+
+  static void show(const tools::ModelLocation& location, const tools::ModelBundle& model, Context& context) {
+    const tools::Machine machine = tools::read_machine();
+    std::string why_not;
+    const std::optional<OwnPlan> plan = find_own_plan(location, model, machine, why_not);
+    if (!plan) print_note(context, "no memory plan: " + why_not);
+    if (context.flags.json) return print_json(context, model_json(model, plan));
+    print_facts(model, context.out);
+    print_metadata(model, context.out);
+    print_tensors(model, context.out);
+    if (!plan) return;
+    context.out.print("\n");
+    print_plan({plan->subject, {plan->row}, {}}, machine, context.out);
+  }
+
   static void print_template(const tools::ModelBundle& model, const Context& context) {
     if (!model.chat_template) {
       throw base::Exception(base::ErrorKind::kMissing,
