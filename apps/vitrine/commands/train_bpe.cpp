@@ -171,10 +171,10 @@ class TrainBpeCommand final : public Command {
   // What the text takes before the first merge.
   std::pair<std::string, std::uint64_t> start_of(const Training& training) const {
     if (!training_.from_characters) return {"the bytes", training.words.num_bytes()};
-    std::uint64_t num_characters = 0;
+    std::uint64_t sum = 0;
     for (std::size_t i = 0; i < training.words.num_distinct(); ++i)
-      num_characters += training.words.times(i) * num_characters(training.words.word(i));
-    return {"the characters", num_characters};
+      sum += training.words.times(i) * num_characters(training.words.word(i));
+    return {"the characters", sum};
   }
 
   void explain(const Training& training, const Context& context) const {
