@@ -29,8 +29,8 @@ struct Table {
 };
 void print_table(const Terminal& out, const Table& table);
 
-// The columns that UTF-8 `text` takes on a terminal: two for a wide character (Unicode's East Asian Width), none for one
-// that combines with the character before it.
+// The columns that UTF-8 `text` takes on a terminal: two for a wide character (Unicode's East Asian Width), none for
+// one that combines with the character before it.
 std::size_t num_columns(std::string_view text);
 // The characters (code points) of UTF-8 `text`.
 std::size_t num_characters(std::string_view text);

@@ -25,8 +25,8 @@ std::unique_ptr<DecodeStep> make_byte_tokens_decoder(BadBytes bad_bytes);
 std::unique_ptr<DecodeStep> make_repair_decoder(BadBytes bad_bytes);
 // In every piece; an empty `from` is found nowhere.
 std::unique_ptr<DecodeStep> make_replace_decoder(std::string from, std::string to);
-// As SentencePiece itself decodes: `mark` becomes a space, but at the beginning of the text nothing, once or as often as
-// it stands there; the piece `unknown` becomes `surface`.
+// As SentencePiece itself decodes: `mark` becomes a space, but at the beginning of the text nothing, once or as often
+// as it stands there; the piece `unknown` becomes `surface`.
 struct SentencePieceSpelling {
   enum class Start { kKept, kTakesOne, kTakesAll };
 

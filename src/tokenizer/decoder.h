@@ -22,8 +22,8 @@ class DecodeStep {
  public:
   virtual ~DecodeStep() = default;
 
-  // The step at work, giving what it makes to `next`, which must outlive it. `whole`: the pieces are those of a finished
-  // answer, so that nothing need be given out early.
+  // The step at work, giving what it makes to `next`, which must outlive it. `whole`: the pieces are those of a
+  // finished answer, so that nothing need be given out early.
   virtual std::unique_ptr<DecodeStage> start(DecodeStage& next, bool whole) const = 0;
 
   // Replaces what a piece is by the bytes that it stands for wherever it stands.
@@ -44,10 +44,10 @@ class DecodeRules {
   std::vector<std::unique_ptr<DecodeStep>> steps_;
 };
 
-// Turns the pieces of one answer into text, piece by piece. Never gives out half a character, nor what a later piece may
-// still change: that waits. With `whole` a run of byte tokens waits for its end, which is what decoding a finished list
-// takes where a run that is not UTF-8 counts as broken from its start: a stream has given out its first characters by
-// then. The rules must outlive it.
+// Turns the pieces of one answer into text, piece by piece. Never gives out half a character, nor what a later piece
+// may still change: that waits. With `whole` a run of byte tokens waits for its end, which is what decoding a finished
+// list takes where a run that is not UTF-8 counts as broken from its start: a stream has given out its first characters
+// by then. The rules must outlive it.
 class PieceDecoder {
  public:
   PieceDecoder(const DecodeRules& rules, bool whole);

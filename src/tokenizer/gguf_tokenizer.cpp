@@ -1,66 +1,17 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
 #include "tokenizer/bpe_model.h"
 #include "tokenizer/decode_steps.h"
-#include "tokenizer/known_patterns.h"
+#include "tokenizer/gguf_splitters.h"
 #include "tokenizer/sentencepiece_parts.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/wordpiece_model.h"
 
 namespace vitrine::tokenizer {
 namespace {
-
-// What a name in tokenizer.ggml.pre stands for: splitter patterns (names of known_patterns(), or regular expressions)
-// applied one after another, each to the pieces that the one before left, and whether a piece that is a token is taken
-// without merging.
-struct PreRow {
-  std::string_view name;
-  std::array<std::string_view, 5> patterns;
-  bool ignore_merges = false;
-};
-
-constexpr PreRow kPreRows[] = {
-    {"gpt-2", {"gpt2"}},
-    {"phi-2", {"gpt2"}},
-    {"mpt", {"gpt2"}},
-    {"olmo", {"gpt2"}},
-    {"jina-en", {"gpt2"}},
-    {"smollm", {"number", "gpt2"}},
-    {"starcoder", {"number", "gpt2"}},
-    {"refact", {"number", "gpt2"}},
-    {"command-r", {"number", "gpt2"}},
-    {"codeshell", {"number", "gpt2"}},
-    {"exaone", {"number", "gpt2"}},
-    {"minerva-7b", {"number", "gpt2"}},
-    {"llama-bpe", {"llama3"}, true},
-    {"llama-v3", {"llama3"}, true},
-    {"llama3", {"llama3"}, true},
-    {"falcon3", {"llama3"}, true},
-    {"pixtral", {"llama3"}, true},
-    {"lfm2", {"llama3"}, true},
-    {"dbrx", {"llama3"}},
-    {"smaug-bpe", {"llama3"}},
-    {"glm4", {"llama3"}},
-    {"chatglm-bpe", {"llama3"}},
-    {"qwen2", {"qwen2"}},
-    {"deepseek-r1-qwen", {"qwen2"}},
-    {"stablelm2", {"qwen2"}},
-    {"megrez", {"qwen2"}},
-    {"qwen35", {"qwen3.5"}},
-    {"gpt-4o", {"o200k"}},
-    {"llama4", {"o200k"}},
-    {"tekken", {"tekken"}, true},
-    {"falcon", {"falcon_marks", "gpt2", "digits_3"}},
-    {"deepseek-coder",
-     {R"([\r\n])", R"(\s?\p{L}+)", R"(\s?\p{P}+)", "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+", "number"}},
-    {"deepseek-v3", {"numbers_3", "deepseek_cjk", "deepseek_words"}},
-    {"deepseek-r1", {"numbers_3", "deepseek_cjk", "deepseek_words"}},
-};
 
 base::Error field_error(std::string_view field, std::string_view reason) {
   return base::bad_file(fmt::format("tokenizer.ggml.{}: {}", field, reason));
@@ -134,15 +85,9 @@ base::Result<MergeTable> read_merges(const GgufVocabulary& source, const Vocabul
   return table;
 }
 
-std::unique_ptr<Pattern> splitter_pattern(std::string_view pattern) {
-  const auto known = std::ranges::find(known_patterns(), pattern, &KnownPattern::name);
-  if (known != known_patterns().end()) return make_scan_pattern(*known);
-  return make_regex_pattern(pattern).value_or_throw();  // ours: it compiles
-}
-
 base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
-  const auto row = std::ranges::find(kPreRows, source.pre, &PreRow::name);
-  if (row == std::end(kPreRows)) {
+  const GgufSplitter* row = find_gguf_splitter(source.pre);
+  if (row == nullptr) {
     return field_error("pre", fmt::format("the splitter \"{}\" is not known", source.pre));
   }
   TokenizerParts parts;
@@ -150,19 +95,17 @@ base::Result<TokenizerParts> read_byte_level(const GgufVocabulary& source) {
     if (pattern.empty()) continue;
     parts.pre_tokenizer.add(make_split(splitter_pattern(pattern), SplitBehavior::kIsolated, false));
   }
-  if (row->patterns[0] == "qwen2" || row->patterns[0] == "qwen3.5") {
-    parts.normalizer.add(make_unicode_form(UnicodeForm::kNfc));  // the models' own tokenizer.json asks for it
-  }
+  if (row->normalizes) parts.normalizer.add(make_unicode_form(UnicodeForm::kNfc));
   const std::vector<PieceType> types = types_of(source);
   if (auto done = add_typed_pieces(source.tokens, types, *parts.vocabulary); !done) return with_prefix(done.error());
   auto merges = read_merges(source, *parts.vocabulary);
   if (!merges) return std::move(merges).error();
   const BpeSettings settings{
-      .byte_level = true, .ignore_merges = row->ignore_merges, .unknown = {.unknown = source.unk}};
+      .byte_level = true, .ignore_merges = row->ignores_merges, .unknown = {.unknown = source.unk}};
   parts.model = std::make_unique<BpeModel>(*parts.vocabulary, std::move(merges).value(), settings);
   parts.decode_rules.add(make_byte_level_decoder());
   if (auto done = add_typed_special(source.tokens, types, parts); !done) return with_prefix(done.error());
-  set_affixes(source, row->ignore_merges, parts);
+  set_affixes(source, row->adds_bos, parts);
   return parts;
 }
 
@@ -242,10 +185,15 @@ base::Result<TokenizerParts> read_wordpiece_vocabulary(const GgufVocabulary& sou
   return parts;
 }
 
+// Splitters of vocabularies that are not spelled in the byte alphabet.
+bool has_plain_characters(std::string_view pre) {
+  return pre == "gemma4" || pre == "granite-embed-multi-311m" || pre == "sarvam-moe";
+}
+
 base::Result<TokenizerParts> read_parts(const GgufVocabulary& source) {
-  if (source.model == "gpt2") return read_byte_level(source);
+  if (source.model == "gpt2" && !has_plain_characters(source.pre)) return read_byte_level(source);
   if (source.model == "bert") return read_wordpiece_vocabulary(source);
-  if (source.model == "gemma4") return read_character_bpe(source);
+  if (source.model == "gemma4" || source.model == "gpt2") return read_character_bpe(source);
   if (source.model == "t5") return read_sentencepiece(source, SentencePieceVocabulary::Algorithm::kUnigram);
   if (source.model == "llama") return read_sentencepiece(source, SentencePieceVocabulary::Algorithm::kBpe);
   return field_error("model", fmt::format("the tokenizer \"{}\" is not supported", source.model));

@@ -125,8 +125,8 @@ void clean(char32_t code_point, std::string& out) {
 }
 
 void normalize_nmt(char32_t cp, std::string& out) {
-  const bool is_dropped = (cp >= 0x01 && cp <= 0x08) || cp == 0x0B || (cp >= 0x0E && cp <= 0x1F) || cp == 0x7F ||
-                          cp == 0x8F || cp == 0x9F;
+  const bool is_dropped =
+      (cp >= 0x01 && cp <= 0x08) || cp == 0x0B || (cp >= 0x0E && cp <= 0x1F) || cp == 0x7F || cp == 0x8F || cp == 0x9F;
   const bool is_blank = cp == '\t' || cp == '\n' || cp == '\f' || cp == '\r' || cp == 0x1680 ||
                         (cp >= 0x200B && cp <= 0x200F) || cp == 0x2028 || cp == 0x2029 || cp == 0x2581 ||
                         cp == 0xFEFF || cp == base::kReplacement;

@@ -48,8 +48,8 @@ std::unique_ptr<NormalizerStep> make_clean_text();
 std::unique_ptr<NormalizerStep> make_set_chinese_apart();
 // Drops the combining marks that take no room of their own (category Mn).
 std::unique_ptr<NormalizerStep> make_drop_nonspacing_marks();
-// The rules of neural machine translation (Nmt): some control characters go, line ends, tabs, joiners, marks of direction
-// and U+FFFD become spaces.
+// The rules of neural machine translation (Nmt): some control characters go, line ends, tabs, joiners, marks of
+// direction and U+FFFD become spaces.
 std::unique_ptr<NormalizerStep> make_nmt();
 // The text spelled in the byte alphabet.
 std::unique_ptr<NormalizerStep> make_spell_bytes();

@@ -122,7 +122,8 @@ base::Result<std::unique_ptr<Pattern>> make_pcre_pattern(std::string_view expres
   int error = 0;
   std::size_t error_offset = 0;
   Code code(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(expression.data()), expression.size(),
-                          PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &error_offset, nullptr));
+                          PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &error_offset,
+                          nullptr));
   if (!code) {
     return base::bad_file(
         fmt::format("the regular expression does not compile at byte {}: {}", error_offset, pcre_message(error)));

@@ -63,7 +63,8 @@ void read_trainer(std::string_view message, SentencePieceFile& file) {
   const auto read_algorithm = [&file](std::uint64_t type) {
     constexpr std::array kAlgorithms = {Algorithm::kUnigram, Algorithm::kBpe, Algorithm::kWord, Algorithm::kCharacter};
     if (type < 1 || type > kAlgorithms.size()) {
-      fail_model("trainer_spec.model_type", fmt::format("{} is none of UNIGRAM (1), BPE (2), WORD (3), CHAR (4)", type));
+      fail_model("trainer_spec.model_type",
+                 fmt::format("{} is none of UNIGRAM (1), BPE (2), WORD (3), CHAR (4)", type));
     }
     file.vocabulary.algorithm = kAlgorithms[type - 1];
   };

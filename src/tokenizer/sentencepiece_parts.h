@@ -24,8 +24,8 @@ struct SentencePieceVocabulary {
   std::vector<float> scores;
   std::vector<PieceType> types;  // or none: all are normal
   std::optional<TokenId> unknown;
-  bool byte_fallback = true;  // an unknown character becomes the pieces of its bytes
-  bool adds_prefix = true;    // a space before the text
+  bool byte_fallback = true;      // an unknown character becomes the pieces of its bytes
+  bool adds_prefix = true;        // a space before the text
   bool prefix_is_behind = false;  // it goes behind the text instead
   bool collapses_spaces = false;
   std::string_view character_map;  // see CharacterMap; may be empty

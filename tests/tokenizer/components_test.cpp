@@ -35,8 +35,8 @@ std::unique_ptr<Tokenizer> open_component(const json& file) {
 }
 
 // A stream may have given out the first characters of a run of byte tokens that turns out to be broken.
-bool may_take_back(const json& file, const std::string& text) {
-  return file.dump().find("\"ByteFallback\"") != std::string::npos && text.find("\uFFFD") != std::string::npos;
+bool may_take_back(const json& file) {
+  return file.dump().find("\"ByteFallback\"") != std::string::npos;
 }
 
 // SentencePiece never looks for its control pieces in text, nor puts any around it.
@@ -83,6 +83,7 @@ TEST(Components, DecodeAndStreamAsTheirEnginesDo) {
   std::size_t num_cases = 0;
   for (const auto& [name, file] : component_files().items()) {
     const auto tokenizer = open_component(file);
+    const bool takes_back = may_take_back(file);
     for (const json& row : file["decodes"]) {
       const TokenIds ids = row[0];
       const std::string text = row[1];
@@ -97,7 +98,8 @@ TEST(Components, DecodeAndStreamAsTheirEnginesDo) {
         joined += delta;
       }
       joined += stream.finish();
-      const std::string& expected = may_take_back(file, text) ? joined : text;
+      const bool is_broken = takes_back && text.find("\uFFFD") != std::string::npos;
+      const std::string& expected = is_broken ? joined : text;
       EXPECT_EQ(joined, expected) << name << ": " << row[0];
       ++num_cases;
     }

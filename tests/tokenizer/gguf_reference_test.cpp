@@ -127,6 +127,10 @@ const GgufRow kRows[] = {
     {"command-r", "command_r"},
     {"mpt", "mpt"},
     {"deepseek-coder", "deepseek_coder"},
+    {"deepseek-llm", "deepseek_llm"},
+    // These two name no splitter. The first has "<|endoftext|>" as a piece like others, and llama.cpp knows it by name.
+    {"aquila", "aquila", nullptr, nullptr, {362, 363}},
+    {"gpt-neox", "gpt_neox"},
     {"gemma-4", "gemma4"},
     // BERT's own tokenizer keeps all letters of a decomposed character and the marks that take room (Mc), and a word of
     // more than 100 characters is unknown; llama.cpp does otherwise.

@@ -67,9 +67,9 @@ constexpr const char* kTekkenVocab =
        {"rank": 2, "token_bytes": "YWI="}, {"rank": 3, "token_bytes": "YWJh"})";
 
 TEST(Tekken, HasTheSpecialTokensBelowTheRanksAndCutsItsVocabulary) {
-  const std::string json = tekken(kTekkenVocab);
-  EXPECT_TRUE(is_tekken_json(json));
-  const auto tokenizer = Tokenizer::from_tekken(json).value_or_throw();
+  const std::string source = tekken(kTekkenVocab);
+  EXPECT_TRUE(is_tekken_json(source));
+  const auto tokenizer = Tokenizer::from_tekken(source).value_or_throw();
   EXPECT_EQ(encode_text(*tokenizer, "aba"), (Ids{4, 2})) << "the token aba is beyond default_vocab_size";
   EXPECT_EQ(tokenizer->vocab_size(), 5U);
   EXPECT_EQ(tokenizer->bos(), 1);
@@ -77,14 +77,14 @@ TEST(Tekken, HasTheSpecialTokensBelowTheRanksAndCutsItsVocabulary) {
 }
 
 TEST(Tekken, TakesTheSpecialTokensThatItsFileLists) {
-  const std::string json = tekken(kTekkenVocab, R"(, "special_tokens": [{"rank": 0, "token_str": "[X]"}])");
-  const auto tokenizer = Tokenizer::from_tekken(json).value_or_throw();
+  const std::string source = tekken(kTekkenVocab, R"(, "special_tokens": [{"rank": 0, "token_str": "[X]"}])");
+  const auto tokenizer = Tokenizer::from_tekken(source).value_or_throw();
   EXPECT_EQ(encode_text(*tokenizer, "[X]<SPECIAL_1>"), (Ids{0, 1}));
   EXPECT_EQ(tokenizer->bos(), std::nullopt);
 }
 
 TEST(Tekken, NamesWhatIsWrong) {
-  const auto error_of = [](const std::string& json) { return message_of(Tokenizer::from_tekken(json)); };
+  const auto error_of = [](const std::string& source) { return message_of(Tokenizer::from_tekken(source)); };
   EXPECT_THAT(error_of(tekken(R"({"rank": 1, "token_bytes": "YQ=="})")), HasSubstr("vocab[0]: ranks must rise by one"));
   EXPECT_THAT(error_of(tekken(R"({"rank": 0, "token_bytes": "Y"})")), HasSubstr("vocab[0].token_bytes: is not base64"));
   EXPECT_THAT(error_of(tekken(R"({"rank": 0, "token_bytes": "YQ=="})")), HasSubstr("config asks for 3"));
