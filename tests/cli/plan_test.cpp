@@ -151,8 +151,7 @@ TEST(Plan, ARepositoryIsPlannedFromItsHeaders) {
     const std::vector<std::string> words = {"--json", "--no-measure", "--context", "64", "--batch", "1,4"};
     std::vector<std::string> remote = {"plan", spec};
     remote.insert(remote.end(), words.begin(), words.end());
-    const RunResult result =
-        run_vitrine(remote, {"HF_ENDPOINT=" + hub.url(), "VITRINE_HOME=" + home.path().string()});
+    const RunResult result = run_vitrine(remote, {"HF_ENDPOINT=" + hub.url(), "VITRINE_HOME=" + home.path().string()});
     ASSERT_EQ(result.exit_code, 0) << result.err;
     const Json answer = Json::parse(result.out);
     EXPECT_EQ(answer["model"]["name"], spec);
