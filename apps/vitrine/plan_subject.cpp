@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 
 #include "base/suggest.h"
+#include "tools/hub/files.h"
+#include "tools/remote_headers.h"
 #include "vitrine/models.h"
+#include "vitrine/progress.h"
 
 namespace vitrine::cli {
 namespace {
@@ -50,6 +53,19 @@ void check_shape(const ModelShape& shape) {
   std::string message = fmt::format("{}: no model on disk and no known shape", model);
   if (const auto nearest = base::nearest(model, names)) message += fmt::format("; did you mean {}?", *nearest);
   throw base::Exception(ErrorKind::kMissing, fmt::format("{}; shapes: {}", message, fmt::join(names, ", ")));
+}
+
+void require_no_sizes(const std::string& given, const std::string& model) {
+  require_sizes(given.empty(), fmt::format("{}: {} states its own sizes; name a shape to change them", given, model));
+}
+
+PlanSubject remote_subject(const hub::HubSpec& spec, const ops::MemoryModel& backend, const Context& context) {
+  ProgressBar progress(context.err, context.flags.quiet);
+  const tools::RemoteHeaders headers =
+      tools::RemoteHeaders::fetch(spec, {hub::Endpoint::from_environment(), {}, {}}, progress).value_or_throw();
+  const loader::ModelFiles files = loader::open_model_files(headers.model()).value_or_throw();
+  return {headers.name(), fmt::format("headers alone, {} fetched", hub::format_bytes(headers.fetched_bytes())), "",
+          plan::network_of(files, backend)};
 }
 
 }  // namespace
@@ -99,7 +115,7 @@ void ShapeOverrides::apply(plan::ModelShape& shape) const {
 }
 
 PlanSubject find_plan_subject(const std::string& model, const std::string& type, const ShapeOverrides& overrides,
-                              const ops::MemoryModel& backend) {
+                              const ops::MemoryModel& backend, const Context& context) {
   const ModelShape* known = plan::find_model_shape(model);
   const std::string given = overrides.first_given();
   if (known != nullptr && !given.empty()) {
@@ -109,14 +125,16 @@ PlanSubject find_plan_subject(const std::string& model, const std::string& type,
   }
   const Models models;
   const auto found = tools::find_model(model, models.store(), models.catalog());
+  const auto remote = hub::parse_hub_spec(model);
   if (!found) {
     if (known != nullptr) return subject_of(*known, type);
+    if (found.error().kind == ErrorKind::kMissing && remote) {
+      require_no_sizes(given, model);
+      return remote_subject(*remote, backend, context);
+    }
     refuse_unknown(model, found.error());
   }
-  if (!given.empty()) {
-    throw base::Exception(ErrorKind::kUsage,
-                          fmt::format("{}: {} states its own sizes; name a shape to change them", given, model));
-  }
+  require_no_sizes(given, model);
   const loader::ModelFiles files = loader::open_model_files(found->path).value_or_throw();
   return {found->name, found->path.string(), "", plan::network_of(files, backend)};
 }

@@ -7,6 +7,7 @@
 
 #include "ops/memory_model.h"
 #include "plan/report.h"
+#include "vitrine/command.h"
 #include "vitrine/parser.h"
 
 namespace vitrine::cli {
@@ -26,9 +27,10 @@ class ShapeOverrides {
   std::array<std::optional<std::size_t>, 14> values_;  // as kSizes lists them
 };
 
-// A model on disk, else a known shape; with overrides a shape. `type` is that of a shape's weights. Throws
-// base::Exception: kMissing with the nearest name, kUsage for a wrong type or sizes, kBadFile.
+// A model on disk, else a known shape, else the headers of a repository's (hf:ORG/REPO[:FILE]); with overrides a shape.
+// `type` is that of a shape's weights. Throws base::Exception: kMissing with the nearest name, kUsage for a wrong type
+// or sizes, kBadFile; from afar what tools::RemoteHeaders fails with.
 plan::PlanSubject find_plan_subject(const std::string& model, const std::string& type, const ShapeOverrides& overrides,
-                                    const ops::MemoryModel& backend);
+                                    const ops::MemoryModel& backend, const Context& context);
 
 }  // namespace vitrine::cli

@@ -327,7 +327,8 @@ class XrayPage {
     if (step >= steps.size())
       throw base::Exception(base::ErrorKind::kUsage,
                             fmt::format("--step {}: the answer's tokens are 0 to {}", step, steps.size() - 1));
-    title(6, "Sampler", fmt::format("token {} of the answer; another one with --step, every one with --step all", step));
+    title(6, "Sampler",
+          fmt::format("token {} of the answer; another one with --step, every one with --step all", step));
     print_step(steps[step]);
   }
 

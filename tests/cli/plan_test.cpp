@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 #include "cli/run_vitrine.h"
 #include "support/reference_data.h"
 #include "support/temp_dir.h"
+#include "tools/fake_hub.h"
 
 namespace vitrine::testing {
 namespace {
@@ -132,9 +134,44 @@ TEST(Plan, PicturesNeedNothingElse) {
   EXPECT_THAT(read_file(svg), HasSubstr("<svg class=\"p\" xmlns="));
 }
 
+// A repository's plan is that of the model once it has been pulled.
+TEST(Plan, ARepositoryIsPlannedFromItsHeaders) {
+  namespace fs = std::filesystem;
+  const TempDir folder;
+  const TempDir home;
+  fs::create_directories(folder.path() / "org/one");
+  fs::create_directories(folder.path() / "org/many");
+  const std::string gguf = (folder.path() / "org/one/model-Q8_0.gguf").string();
+  ASSERT_EQ(run_vitrine({"synth", "--shape", "tiny-llama", "--type", "q8_0", "-o", gguf}).exit_code, 0);
+  for (const fs::directory_entry& file : fs::directory_iterator(data_path("models/llama_sharded")))
+    fs::copy(file.path(), folder.path() / "org/many" / file.path().filename());
+  const FakeHub hub(folder.path().string());
+  for (const auto& [spec, path] : {std::pair("hf:org/one:model-Q8_0.gguf", gguf),
+                                   std::pair("hf:org/many", (folder.path() / "org/many").string())}) {
+    const std::vector<std::string> words = {"--json", "--no-measure", "--context", "64", "--batch", "1,4"};
+    std::vector<std::string> remote = {"plan", spec};
+    remote.insert(remote.end(), words.begin(), words.end());
+    const RunResult result = run_vitrine(remote, {"HF_ENDPOINT=" + hub.url(), "VITRINE_HOME=" + home.path().string()});
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+    const Json answer = Json::parse(result.out);
+    EXPECT_EQ(answer["model"]["name"], spec);
+    EXPECT_THAT(answer["model"]["weights"], HasSubstr("headers alone"));
+    const Json local = plan({path, "--context", "64", "--batch", "1,4"});
+    ASSERT_EQ(answer["rows"].size(), local["rows"].size());
+    for (std::size_t i = 0; i < local["rows"].size(); ++i) {
+      for (const char* field : {"weights_bytes", "kv_bytes", "kv_allocated_bytes", "activations_bytes", "scratch_bytes",
+                                "other_bytes", "total_bytes"})
+        EXPECT_EQ(answer["rows"][i][field], local["rows"][i][field]) << spec << " " << field;
+    }
+    EXPECT_TRUE(fs::is_empty(home.path()) || !fs::exists(home.path() / "models"));
+  }
+}
+
 TEST(Plan, WhatIsWrongIsToldInALine) {
   expect_refusal(run_vitrine({"plan", "llama-3.1-8x"}), 66, "llama-3.1-8b");
-  expect_refusal(run_vitrine({"plan", "hf:some/where", "--no-measure"}), 66, "pull");
+  expect_refusal(run_vitrine({"plan", "hf:some/where", "--no-measure"}, {"HF_ENDPOINT=http://127.0.0.1:9"}), 69,
+                 "http://127.0.0.1:9");
+  expect_refusal(run_vitrine({"plan", "hf:some/where", "--layers", "3"}), 64, "states its own sizes");
   expect_refusal(run_vitrine({"plan", "gpt2", "--kv-type", "f17"}), 64, "--kv-type f17");
   expect_refusal(run_vitrine({"plan", "gpt2", "--type", "q9"}), 64, "q4_k_m");
   expect_refusal(run_vitrine({"plan", "gpt2", "--heads", "7"}), 64, "--kv-heads");

@@ -15,7 +15,7 @@ extern char** environ;
 
 namespace vitrine::testing {
 
-FakeHub::FakeHub() {
+FakeHub::FakeHub(const std::string& folder) {
   std::array<int, 2> in{};
   std::array<int, 2> out{};
   if (::pipe2(in.data(), O_CLOEXEC) != 0 || ::pipe2(out.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe");
@@ -25,7 +25,8 @@ FakeHub::FakeHub() {
   posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
   std::string python = "python3";
   std::string script = FAKE_HUB_SCRIPT;
-  std::array<char*, 3> words = {python.data(), script.data(), nullptr};
+  std::string repositories = folder;
+  std::array<char*, 4> words = {python.data(), script.data(), folder.empty() ? nullptr : repositories.data(), nullptr};
   const int code = ::posix_spawnp(&child_, words[0], &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   ::close(in[0]);

@@ -7,10 +7,10 @@
 
 namespace vitrine::testing {
 
-// fake_hub.py as a child process, for as long as the object lives.
+// fake_hub.py as a child process, for as long as the object lives. `folder` holds further repositories, ORG/REPO.
 class FakeHub {
  public:
-  FakeHub();
+  explicit FakeHub(const std::string& folder = "");
   ~FakeHub();
   FakeHub(const FakeHub&) = delete;
   FakeHub& operator=(const FakeHub&) = delete;

@@ -1,4 +1,6 @@
-"""A model hub on 127.0.0.1 for tests: python3 fake_hub.py. Prints its port, then serves until it is ended.
+"""A model hub on 127.0.0.1 for tests: python3 fake_hub.py [FOLDER]. Prints its port, then serves until it is ended.
+
+FOLDER/ORG/REPO are repositories too, of the files that lie there; where REPO ends in -noranges, ranges are ignored.
 
 Repositories, by the fault they have (file content: bytes i * 31 + i // 257 modulo 256):
   good/model        several GGUF files with right SHA-256
@@ -21,6 +23,7 @@ import hashlib
 import http.server
 import json
 import os
+import pathlib
 import sys
 import threading
 import time
@@ -45,6 +48,24 @@ ONE_FILE = ["drops/model", "wrong/sha", "gated/model", "private/model", "moved/m
             "noranges/model", "changed/model"]
 for repo_id in ONE_FILE:
     FILES[repo_id] = ["model.gguf"]
+
+FOLDER = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else None
+
+
+def is_on_disk(repo: str) -> bool:
+    return FOLDER is not None and repo not in FILES and (FOLDER / repo).is_dir()
+
+
+def names_of(repo: str) -> list[str]:
+    if not is_on_disk(repo):
+        return FILES[repo]
+    root = FOLDER / repo
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+
+
+def content_of(repo: str, name: str) -> bytes:
+    return (FOLDER / repo / name).read_bytes() if is_on_disk(repo) else content(name)
+
 
 lock = threading.Lock()
 log: list[str] = []
@@ -94,7 +115,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
             self.answer(401, b"{}")
         elif repo == "gated/model" and self.headers["Authorization"] != "Bearer let-me-in":
             self.answer(403, b"{}")
-        elif repo not in FILES:
+        elif repo not in FILES and not is_on_disk(repo):
             self.answer(404, b"{}")
         else:
             return False
@@ -104,8 +125,8 @@ class Hub(http.server.BaseHTTPRequestHandler):
         if self.refused(repo):
             return
         rows = [{"type": "directory", "path": "sub"}, {"type": "file", "path": "../../evil.gguf", "size": 1}]
-        for name in FILES[repo]:
-            data = content(name)
+        for name in names_of(repo):
+            data = content_of(repo, name)
             row = {"type": "file", "path": name, "size": len(data)}
             if name.endswith((".gguf", ".safetensors")) and repo != "changed/model":
                 sha = "0" * 64 if repo == "wrong/sha" else hashlib.sha256(data).hexdigest()
@@ -116,7 +137,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
     def file(self, repo: str, name: str):
         if self.refused(repo):
             return
-        if name not in FILES[repo]:
+        if name not in names_of(repo):
             self.answer(404, b"{}")
         elif repo == "moved/model":
             port = self.server.server_address[1]
@@ -124,8 +145,27 @@ class Hub(http.server.BaseHTTPRequestHandler):
             self.answer(302, b"", {"Location": f"http://localhost:{port}/elsewhere/{name}", "X-Linked-Etag": f'"{sha}"'})
         elif repo == "flaky/model" and next_count(self.path) <= 2:
             self.answer(503, b"busy")
+        elif is_on_disk(repo):
+            self.part(repo, name)
         else:
             self.body(repo, name)
+
+    def part(self, repo: str, name: str):
+        """One range, both ends of it named."""
+        data = content_of(repo, name)
+        if not self.headers["Range"] or repo.endswith("-noranges"):
+            self.whole(data)
+            return
+        first, last = map(int, self.headers["Range"].removeprefix("bytes=").split("-"))
+        last = min(last, len(data) - 1)
+        self.answer(206, data[first:last + 1], {"Content-Range": f"bytes {first}-{last}/{len(data)}"})
+
+    def whole(self, data: bytes):
+        """The client may have enough before the end."""
+        try:
+            self.answer(200, data)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True
 
     def body(self, repo: str, name: str):
         count = next_count("body" + self.path)

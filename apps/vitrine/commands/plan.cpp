@@ -60,7 +60,7 @@ class PlanCommand final : public Command {
   int run(Context& context) override {
     const BackendChoice backend = choose_backend(flags_);
     const std::unique_ptr<ops::MemoryModel> memory = backend.memory();
-    const plan::PlanSubject subject = find_plan_subject(model_, type_, overrides_, *memory);
+    const plan::PlanSubject subject = find_plan_subject(model_, type_, overrides_, *memory, context);
     const tools::Machine machine = tools::read_machine();
     if (contexts_.empty()) contexts_ = {std::min(kUsualContext, subject.network.config.context_length)};
     const plan::PlanQuestion question = this->question(machine, backend.num_threads);
