@@ -324,8 +324,8 @@ TEST(Crowd, AThousandStreamsAllEndAndCostLittleEach) {
 TEST_F(Completion, StoppingLetsAnswersEnd) {
   SocketClient client(server_.port());
   // The connection ends with the answer, also where that came before the server was told to stop.
-  client.send(post("/v1/chat/completions", chat_body({{"stream", true}, {"max_tokens", 200}}).dump(),
-                   "Connection: close\r\n"));
+  client.send(
+      post("/v1/chat/completions", chat_body({{"stream", true}, {"max_tokens", 200}}).dump(), "Connection: close\r\n"));
   client.receive_some();
   const std::jthread stopping([&] { server_.stop(); });
   std::string rest;
