@@ -173,7 +173,7 @@ class TrainBpeCommand final : public Command {
     if (!training_.from_characters) return {"the bytes", training.words.num_bytes()};
     std::uint64_t num_characters = 0;
     for (std::size_t i = 0; i < training.words.num_distinct(); ++i)
-      num_characters += training.words.times(i) * num_characters(training.words.word(i));
+      num_characters += training.words.times(i) * cli::num_characters(training.words.word(i));
     return {"the characters", num_characters};
   }
 
