@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -219,6 +221,7 @@ class XrayPage {
     table.rows.push_back(std::move(sum));
     print_table(out_, table);
     print_parts(pass);
+    print_kernels(pass);
   }
 
   std::vector<std::string> cost_cells(const std::string& name, const Json& cost) const {
@@ -238,6 +241,25 @@ class XrayPage {
       cells.push_back(fmt::format("{} {}{}", shown_piece(cell), percent(number(cell.at("probability")), 0),
                                   cell.at("is_final").get<bool>() ? " =" : ""));
     return cells;
+  }
+
+  // Which kernels ran, each with the parts of a layer that it computed.
+  void print_kernels(const Json& pass) const {
+    std::vector<std::pair<std::string, std::vector<std::string>>> kernels;
+    const auto note = [&kernels](const std::string& part, const Json& cost) {
+      if (!cost.contains("kernel")) return;
+      const auto name = cost.at("kernel").get<std::string>();
+      auto found = std::ranges::find(kernels, name, [](const auto& kernel) { return kernel.first; });
+      if (found == kernels.end()) found = kernels.insert(kernels.end(), {name, {}});
+      if (std::ranges::find(found->second, part) == found->second.end()) found->second.push_back(part);
+    };
+    for (const Json& layer : pass.at("layers")) {
+      for (const Json& op : layer.at("ops"))
+        note(op.at("name").get<std::string>(), op);
+    }
+    note("head", pass.at("head"));
+    for (const auto& [name, parts] : kernels)
+      out_.print(out_.dim(fmt::format("{}: {}", fmt::join(parts, ", "), name)) + "\n");
   }
 
   void print_parts(const Json& pass) const {

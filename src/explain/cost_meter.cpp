@@ -29,17 +29,19 @@ Cost& Cost::operator+=(const Cost& other) {
   time_s += other.time_s;
   bytes += other.bytes;
   flops += other.flops;
+  if (kernel.empty()) kernel = other.kernel;
   return *this;
 }
 
 Cost Cost::operator/(double divisor) const {
-  return {time_s / divisor, bytes / divisor, flops / divisor};
+  return {time_s / divisor, bytes / divisor, flops / divisor, kernel};
 }
 
 Cost LayerCost::total() const {
   Cost sum;
   for (const Cost& part : parts)
     sum += part;
+  sum.kernel.clear();  // each part has its own
   return sum;
 }
 
@@ -48,6 +50,7 @@ Cost PassCost::total() const {
   for (const LayerCost& layer : layers)
     sum += layer.total();
   sum += head;
+  sum.kernel.clear();
   return sum;
 }
 
@@ -109,7 +112,7 @@ LayerPart CostMeter::part_of_matmul(const ops::OpRecord& op) {
 
 void CostMeter::on_op(const ops::OpRecord& op) {
   using ops::OpKind;
-  const Cost cost{op.time_s, static_cast<double>(op.bytes), op.flops};
+  const Cost cost{op.time_s, static_cast<double>(op.bytes), op.flops, op.kernel};
   if (!is_embedded_) {
     pass_.embedding += cost;
     return;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Cost {
   double time_s = 0.0;
   double bytes = 0.0;
   double flops = 0.0;
+  std::string kernel = {};  // the first one that ran; empty where there is none by name
 
   Cost& operator+=(const Cost& other);
   Cost operator/(double divisor) const;

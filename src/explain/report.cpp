@@ -88,6 +88,7 @@ Json cost_json(const Cost& cost) {
   json["time_s"] = cost.time_s;
   json["bytes"] = cost.bytes;
   json["flops"] = cost.flops;
+  if (!cost.kernel.empty()) json["kernel"] = cost.kernel;
   return json;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/token_id.h"
@@ -79,6 +80,9 @@ class Backend {
   virtual std::unique_ptr<Matrix> load_matrix(const tensor::TensorView& weight, MatrixUse use) = 0;
   // Whether matrices of this type are computed straight from the file's memory.
   virtual bool keeps_source(tensor::DType type) const = 0;
+  // Which kernel multiplies rows of that role with a matrix, or attends over a cache, for people: "q4_1 int8 avx512".
+  virtual std::string kernel_name(const Matrix& matrix, Role role) const = 0;
+  virtual std::string attention_name(tensor::DType type) const = 0;
 
   // out[i] = table[ids[i]] * scale
   void embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out);

@@ -46,7 +46,8 @@ void ObservedBackend::observe(OpKind kind, const Work& work, Operation operation
                    .num_outputs = work.num_outputs,
                    .time_s = base::seconds_since(began),
                    .bytes = work.bytes,
-                   .flops = work.flops});
+                   .flops = work.flops,
+                   .kernel = work.kernel});
 }
 
 void ObservedBackend::do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out) {
@@ -62,7 +63,7 @@ void ObservedBackend::do_rms_norm(Rows x, std::span<const float> weight, float e
 }
 
 void ObservedBackend::do_matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) {
-  Work work{.num_outputs = outputs.size()};
+  Work work{.num_outputs = outputs.size(), .kernel = inner_.kernel_name(*outputs.front().matrix, roles.front())};
   for (const MatmulOutput& output : outputs) {
     work.bytes += output.matrix->size_bytes();
     work.flops += product_flops(x.num_rows, *output.matrix);
@@ -73,7 +74,8 @@ void ObservedBackend::do_matmul(Rows x, std::span<const Role> roles, std::span<c
 void ObservedBackend::do_expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,
                                        std::span<const ExpertOutput> outputs) {
   const std::set<std::uint32_t> chosen(choices.experts.begin(), choices.experts.end());
-  Work work{.num_outputs = outputs.size()};
+  Work work{.num_outputs = outputs.size(),
+            .kernel = inner_.kernel_name(*outputs.front().experts.front(), roles.front())};
   for (const ExpertOutput& output : outputs) {
     for (const std::uint32_t expert : chosen)
       work.bytes += output.experts[expert]->size_bytes();
@@ -110,7 +112,7 @@ void ObservedBackend::do_attention(Rows queries, const AttentionShape& shape, co
                                    Rows out) {
   observer_.on_attention(queries, shape, context);
   const kvcache::KvCacheShape& cache = context.cache->shape();
-  Work work;
+  Work work{.kernel = inner_.attention_name(cache.type)};
   for (const SequenceRows& sequence : context.sequences) {
     work.bytes += num_positions_read(sequence, shape.window) * position_bytes(cache);
     // A score and its share of the sum of values.

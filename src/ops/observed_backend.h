@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "ops/backend.h"
 
@@ -32,6 +33,7 @@ struct OpRecord {
   double time_s;
   std::size_t bytes;
   double flops;
+  std::string kernel;  // Backend::kernel_name() of its first matrix and row, or attention_name(); else empty
 };
 
 class OpObserver {
@@ -52,12 +54,15 @@ class ObservedBackend final : public Backend {
     return inner_.load_matrix(weight, use);
   }
   bool keeps_source(tensor::DType type) const override { return inner_.keeps_source(type); }
+  std::string kernel_name(const Matrix& matrix, Role role) const override { return inner_.kernel_name(matrix, role); }
+  std::string attention_name(tensor::DType type) const override { return inner_.attention_name(type); }
 
  private:
   struct Work {
     std::size_t num_outputs = 1;
     std::size_t bytes = 0;
     double flops = 0.0;
+    std::string kernel = {};
   };
   template <typename Operation>
   void observe(OpKind kind, const Work& work, Operation operation);

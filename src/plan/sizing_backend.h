@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "ops/backend.h"
@@ -16,6 +17,8 @@ class SizingBackend final : public ops::Backend {
 
   std::unique_ptr<ops::Matrix> load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) override;
   bool keeps_source(tensor::DType type) const override { return memory_.keeps_source(type); }
+  std::string kernel_name(const ops::Matrix&, ops::Role) const override { return {}; }
+  std::string attention_name(tensor::DType) const override { return {}; }
   const std::vector<ops::MatrixSize>& matrices() const { return matrices_; }
 
  private:

@@ -250,6 +250,15 @@ TEST(Replay, ReportSaysWhatItFound) {
   EXPECT_EQ(json.at("kv").at("blocks").at(2).at("prompt_tokens"), 8);
   EXPECT_EQ(json.at("kv").at("blocks").at(3).at("filled"), 15);
   EXPECT_EQ(json.at("layers").at("decode").at("rows"), 1);
+  const Json& layer = json.at("layers").at("decode").at("layers").at(0);
+  EXPECT_FALSE(layer.contains("kernel")) << "each part has its own";
+  for (const Json& op : layer.at("ops")) {
+    const bool is_named = op.at("name") != "norms";
+    ASSERT_EQ(op.contains("kernel"), is_named) << op;
+    if (is_named) {
+      EXPECT_NE(op.at("kernel").get<std::string>().find(" in float32, "), std::string::npos) << op;
+    }
+  }
   const Json lens = to_json(replay->lens(0, 3), nullptr);
   EXPECT_EQ(lens.at("layers").back().at(2).at("is_final"), true);
 }

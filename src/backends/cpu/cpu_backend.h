@@ -48,6 +48,8 @@ class CpuBackend : public ops::Backend {
 
   std::unique_ptr<ops::Matrix> load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) override;
   bool keeps_source(tensor::DType type) const override;
+  std::string kernel_name(const ops::Matrix& matrix, ops::Role role) const override;
+  std::string attention_name(tensor::DType type) const override;
   // To be called once a model's weights are loaded; with a cache, they are there at the next start.
   void finish_loading() { weights_.finish(); }
   std::size_t weight_bytes_from_cache() const { return weights_.bytes_from_cache(); }
@@ -108,6 +110,7 @@ class CpuBackend : public ops::Backend {
 
   class AttentionPass;
 
+  NumericPath path_of(ops::Role role, ops::MatrixUse use) const;
   PathRows& rows_of(ops::Role role, ops::MatrixUse use);
   void split_rows(std::span<const ops::Role> roles, ops::MatrixUse use);
   void quantize_rows(ops::Rows x, PathRows& rows);

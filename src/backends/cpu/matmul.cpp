@@ -3,6 +3,9 @@
 // so no sum is ever cut and an expert with few rows keeps nobody waiting.
 #include <algorithm>
 #include <array>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/scratch.h"
@@ -21,10 +24,27 @@ const PackedMatrix& packed(const ops::Matrix& matrix) {
 
 }  // namespace
 
+NumericPath CpuBackend::path_of(ops::Role role, ops::MatrixUse use) const {
+  const bool is_prompt_path = use != ops::MatrixUse::kHead && role == ops::Role::kPrompt;
+  return is_prompt_path ? options_.paths.prompt : options_.paths.generated;
+}
+
 CpuBackend::PathRows& CpuBackend::rows_of(ops::Role role, ops::MatrixUse use) {
-  const bool prompt_path = use != ops::MatrixUse::kHead && role == ops::Role::kPrompt;
-  const NumericPath path = prompt_path ? options_.paths.prompt : options_.paths.generated;
-  return path == NumericPath::kThroughput ? throughput_rows_ : latency_rows_;
+  return path_of(role, use) == NumericPath::kThroughput ? throughput_rows_ : latency_rows_;
+}
+
+std::string CpuBackend::kernel_name(const ops::Matrix& matrix, ops::Role role) const {
+  const PackedMatrix& weight = packed(matrix);
+  const bool is_throughput = path_of(role, weight.use()) == NumericPath::kThroughput;
+  const bool is_int8 = kernels_.int8_tile[static_cast<std::size_t>(weight.kind())] != nullptr;
+  const std::string_view how = is_throughput ? (kernels_.tile_unit != nullptr ? "as bf16 on tiles" : "as bf16")
+                               : is_int8     ? "times int8"
+                                             : "in float32";
+  return fmt::format("{} {}, {}", tensor::dtype_info(weight.type()).name, how, isa_name(options_.isa));
+}
+
+std::string CpuBackend::attention_name(tensor::DType type) const {
+  return fmt::format("{} cache in float32, {}", tensor::dtype_info(type).name, isa_name(options_.isa));
 }
 
 void CpuBackend::split_rows(std::span<const ops::Role> roles, ops::MatrixUse use) {

@@ -25,6 +25,7 @@ class PackedMatrix : public ops::Matrix {
   std::size_t size_bytes() const override { return num_tiles() * tile_bytes_; }
 
   PackedKind kind() const { return kind_; }
+  tensor::DType type() const { return source_.type; }  // the file's
   ops::MatrixUse use() const { return use_; }
   std::size_t num_tiles() const { return (out_features_ + kTileRows - 1) / kTileRows; }
   std::size_t tile_bytes() const { return tile_bytes_; }
