@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kHexDigits = "0-9A-Fa-f";
 constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxBytes = std::size_t{64} << 10;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -164,8 +165,8 @@ class Translation {
       if (next_is("&&")) {
         advance(2);
         sides.of.emplace_back();
-      } else if (next_is("[:")) {
-        side.text += advance(source_.find(":]", pos_) - pos_ + 2);
+      } else if (const std::size_t end = source_.find(":]", pos_); next_is("[:") && end != std::string_view::npos) {
+        side.text += advance(end + 2 - pos_);
       } else if (next_is("[")) {
         advance(1);
         add_nested(read_sides(depth + 1), side);
@@ -208,6 +209,9 @@ class Translation {
 }  // namespace
 
 base::Result<std::string> pcre_of_oniguruma(std::string_view expression) {
+  if (expression.size() > kMaxBytes) {
+    return base::bad_file(fmt::format("the regular expression is longer than {} bytes", kMaxBytes));
+  }
   try {
     return Translation(expression).run();
   } catch (const base::Exception& exception) {

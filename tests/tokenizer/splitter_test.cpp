@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "tokenizer/known_patterns.h"
+#include "tokenizer/oniguruma.h"
 #include "tokenizer/pattern.h"
 
 namespace vitrine::tokenizer {
@@ -120,6 +121,46 @@ TEST(LiteralPattern, FindsWithoutOverlap) {
   std::vector<Range> matches;
   ASSERT_TRUE(make_literal_pattern("aa")->find_all("aaaaa", matches));
   EXPECT_EQ(matches, (std::vector<Range>{{0, 2}, {2, 4}}));
+}
+
+std::string pcre_of(std::string_view expression) {
+  auto result = pcre_of_oniguruma(expression);
+  return result ? std::move(result).value() : result.error().message;
+}
+
+TEST(Oniguruma, MostExpressionsStayAsTheyAre) {
+  for (const KnownPattern& known : known_patterns()) {
+    if (known.expression.find("}+") == std::string_view::npos) {
+      EXPECT_EQ(pcre_of(known.expression), known.expression) << known.name;
+    }
+  }
+  EXPECT_EQ(pcre_of(R"(\[a{b[[:alpha:]\]-]\p{Han}++|(?i:x)(?=y)\x{3000})"),
+            R"(\[a{b[[:alpha:]\]-]\p{Han}++|(?i:x)(?=y)\x{3000})");
+}
+
+TEST(Oniguruma, ClassesWithinClassesAreUnionsAndIntersections) {
+  EXPECT_EQ(pcre_of("[a[bc]d]"), "[abcd]");
+  EXPECT_EQ(pcre_of("[^a[bc]]"), "[^abc]");
+  EXPECT_EQ(pcre_of("[[^a]]"), "[^a]");
+  EXPECT_EQ(pcre_of(R"([\p{L}&&[^\p{Han}]]+)"), R"((?:(?=[\p{L}])[^\p{Han}])+)");
+  EXPECT_EQ(pcre_of("[^a-f&&e-k]"), "(?:(?!(?=[a-f])[e-k])(?s:.))");
+}
+
+TEST(Oniguruma, WhatItSpellsOtherwiseIsTranslated) {
+  EXPECT_EQ(pcre_of(R"(\p{N}{1,3}+x)"), R"((?:\p{N}{1,3})+x)");
+  EXPECT_EQ(pcre_of("(a|b){2}+"), "(?:(a|b){2})+");
+  EXPECT_EQ(pcre_of("x{,2}"), "x{0,2}");
+  EXPECT_EQ(pcre_of(R"(\h[\hg]\H)"), "[0-9A-Fa-f][0-9A-Fa-fg][^0-9A-Fa-f]");
+  EXPECT_EQ(pcre_of("(?im:.)(?m).(?i)"), "(?is:.)(?s).(?i)");
+  EXPECT_EQ(pcre_of(R"(\u3000)"), R"(\x{3000})");
+}
+
+TEST(Oniguruma, RefusesWhatHasNoCounterpart) {
+  for (const char* broken : {"[a", "[a[^b]]", "[[^b]a]", "[[a&&b]c]", "[a&&]", R"([\H])", "[[:"}) {
+    EXPECT_FALSE(pcre_of_oniguruma(broken)) << broken;
+  }
+  EXPECT_FALSE(pcre_of_oniguruma(std::string(1000, '[')));
+  EXPECT_FALSE(pcre_of_oniguruma(std::string(1 << 20, 'x')));
 }
 
 }  // namespace

@@ -234,6 +234,47 @@ TEST(TokenizerJson, WordPieceNamesWhatIsWrong) {
   EXPECT_THAT(error_of(file), HasSubstr("decoder.prefix"));
 }
 
+// What a stream gives out piece by piece, and at the end; a bar between.
+std::string streamed(std::string_view decoder, const std::vector<std::string>& words) {
+  json file = small_file();
+  file["decoder"] = json::parse(decoder);
+  file["model"] = {{"type", "WordLevel"}, {"unk_token", "<unk>"}, {"vocab", json::object()}};
+  for (const std::string& word : words)
+    file["model"]["vocab"].emplace(word, file["model"]["vocab"].size());
+  const auto tokenizer = open(file);
+  Detokenizer detokenizer(*tokenizer, false);
+  std::string result;
+  Ids ids;
+  for (const std::string& word : words) {
+    ids.push_back(tokenizer->find(word).value());
+    result += detokenizer.push(ids.back()) + "|";
+  }
+  std::string joined = result += detokenizer.finish();
+  std::erase(joined, '|');
+  EXPECT_EQ(joined, tokenizer->decode(ids)) << decoder;
+  return result;
+}
+
+TEST(TokenizerJson, StreamsHoldBackOnlyWhatIsNotCertain) {
+  EXPECT_EQ(streamed(R"({"type": "BPEDecoder"})", {"low", "er</w>", "new</w>"}), "low|er| new|");
+  EXPECT_EQ(streamed(R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
+      {"type": "Strip", "content": " ", "start": 1, "stop": 1}]})",
+                     {" a", " ", "b ", "  "}),
+            "a| |b|  |")
+      << "of the spaces at the end one is stripped, and that one waits";
+  EXPECT_EQ(streamed(R"({"type": "Strip", "content": "x", "start": 0, "stop": 2})", {"axxx", "bx"}), "ax|b|");
+  EXPECT_EQ(streamed(R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
+      {"type": "Replace", "pattern": {"String": "ab"}, "content": "-"}]})",
+                     {"xa", "b", "a", "c"}),
+            "x|-||ac|");
+  EXPECT_EQ(streamed(R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
+      {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "-"}]})",
+                     {"xa", "a", "c"}),
+            "|||x-c");
+  EXPECT_EQ(streamed(R"({"type": "CTC"})", {"h", "<pad>", "l", "|"}), "h||l| |");
+  EXPECT_EQ(streamed(R"({"type": "Metaspace"})", {"\u2581\u2581a\u2581", "\u2581b"}), "a| b|");
+}
+
 TEST(TokenizerJson, RefusesWhatIsNotSupportedByName) {
   json file = small_file();
   file["model"]["type"] = "Words";
