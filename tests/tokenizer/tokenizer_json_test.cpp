@@ -260,7 +260,7 @@ TEST(TokenizerJson, StreamsHoldBackOnlyWhatIsNotCertain) {
   EXPECT_EQ(streamed(R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
       {"type": "Strip", "content": " ", "start": 1, "stop": 1}]})",
                      {" a", " ", "b ", "  "}),
-            "a| |b|  |")
+            "a|| b|  |")
       << "of the spaces at the end one is stripped, and that one waits";
   EXPECT_EQ(streamed(R"({"type": "Strip", "content": "x", "start": 0, "stop": 2})", {"axxx", "bx"}), "ax|b|");
   EXPECT_EQ(streamed(R"({"type": "Sequence", "decoders": [{"type": "Fuse"},
