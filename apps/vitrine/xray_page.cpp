@@ -145,6 +145,9 @@ class XrayPage {
     add("unaccounted", "", number(timeline.at("unaccounted_s")));
     add("wall", "", wall);
     print_table(out_, table);
+    if (const Json& stream = at("stream"); stream.is_object())
+      out_.print(fmt::format("streamed: {} events in {} writes, {} bytes\n", grouped(stream.at("events")),
+                             grouped(stream.at("writes")), grouped(stream.at("bytes"))));
   }
 
   std::size_t num_spans(const std::string& stage) const {

@@ -293,6 +293,7 @@ Json xray_json(const Replay& replay, const RequestFacts& facts) {
   json["sampling"] = to_json(recording.sampling);
   json["timeline"] = trace::to_json(facts.timeline);
   json["latency"] = latency_json(facts);
+  json["stream"] = facts.stream;
   json["prompt_tokens"] = recording.prompt.size();
   Json& tokens = json["tokens"] = Json::array();
   for (const std::vector<TokenId>* ids : {&recording.prompt, &recording.answer}) {

@@ -42,6 +42,7 @@ struct RequestFacts {
   const base::MemoryLedger* ledger = nullptr;       // null: nobody knows what is held
   std::vector<std::string> kernels = {};
   std::optional<Roof> roof = {};
+  Json stream = {};  // what was sent of it: {writes, events, bytes}
   Json prefix = {};  // why no more of the prompt was cached
   Json cost = {};
 };

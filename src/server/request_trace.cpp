@@ -4,6 +4,14 @@
 
 namespace vitrine::server {
 
+void RequestTrace::count_write(std::string_view events) {
+  ++streamed_.num_writes;
+  streamed_.num_bytes += events.size();
+  // An event ends with an empty line, and holds none.
+  for (std::size_t at = events.find("\n\n"); at != std::string_view::npos; at = events.find("\n\n", at + 2))
+    ++streamed_.num_events;
+}
+
 void RequestTrace::finish_engine(TimePoint answered) {
   engine_timeline_->finish_at(std::max<std::int64_t>(0, engine_timeline_->ns_at(answered)));
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <string_view>
 
 #include "explain/replay.h"
 #include "trace/parts.h"
@@ -28,6 +29,16 @@ class RequestTrace {
   explain::Recording& recording() { return recording_; }
   const explain::Recording& recording() const { return recording_; }
 
+  // What a stream has sent so far.
+  struct Streamed {
+    std::size_t num_writes = 0;
+    std::size_t num_events = 0;
+    std::size_t num_bytes = 0;  // of the events, without what HTTP puts round them
+  };
+  const Streamed& streamed() const { return streamed_; }
+  // `events`: whole ones.
+  void count_write(std::string_view events);
+
   // The last byte is out, or the client gone.
   void finish() { timeline_.finish(); }
   // The engine writes no more; `answered` is when its last token came, what it did after that was for nobody.
@@ -47,6 +58,7 @@ class RequestTrace {
   trace::Timeline timeline_;
   std::shared_ptr<trace::Timeline> engine_timeline_ = std::make_shared<trace::Timeline>(kMaxSpans);
   explain::Recording recording_;
+  Streamed streamed_;
 };
 
 }  // namespace vitrine::server

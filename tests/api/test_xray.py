@@ -147,6 +147,16 @@ def test_a_stop_string_and_a_cached_prompt(server):
     assert answer["choices"][0]["finish_reason"] == xray["finish_reason"] == "stop"
 
 
+def test_a_stream_says_what_it_sent(server):
+    with httpx.stream("POST", server.url + "/v1/chat/completions", json={**CHAT, "stream": True}, timeout=120) as stream:
+        sent = b"".join(stream.iter_bytes())
+    xray = get(server.url, stream.headers["x-request-id"]).json()
+    assert xray["stream"]["bytes"] == len(sent)
+    assert xray["stream"]["events"] == sent.count(b"\n\n")
+    assert 2 <= xray["stream"]["writes"] <= xray["stream"]["events"]
+    assert get(server.url, ask(server.url)[0]).json()["stream"] is None
+
+
 def test_beside_others_no_bit_changes(server):
     alone = ask(server.url, seed=77)[1]["choices"][0]["message"]["content"]
     request_id = ask(server.url, seed=78)[0]

@@ -62,6 +62,16 @@ Json price_json(const cost::PriceTable& prices, const TraceStore::Entry& entry) 
   return json;
 }
 
+// Null where nothing was streamed.
+Json stream_json(const RequestTrace::Streamed& streamed) {
+  if (streamed.num_writes == 0) return {};
+  Json json;
+  json["writes"] = streamed.num_writes;
+  json["events"] = streamed.num_events;
+  json["bytes"] = streamed.num_bytes;
+  return json;
+}
+
 Json document_of(const TraceStore::Entry& entry, const Xray& xray, const std::optional<explain::Roof>& roof,
                  const Accounting* accounting) {
   const ServedModel& model = xray.lease.model();
@@ -81,6 +91,7 @@ Json document_of(const TraceStore::Entry& entry, const Xray& xray, const std::op
        .ledger = model.ledger,
        .kernels = model.kernels,
        .roof = roof,
+       .stream = stream_json(entry.trace->streamed()),
        .prefix = entry.prefix ? prefix_json(*entry.prefix, model.tokenizer) : Json(),
        .cost = accounting != nullptr ? price_json(accounting->prices(), entry) : Json()});
 }

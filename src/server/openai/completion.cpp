@@ -162,8 +162,7 @@ class Answer {
         events += ending();
       }
       last_write_ = Clock::now();
-      const trace::ScopedSpan span(timeline(), Stage::kSocket, {}, "write");
-      co_await exchange_.write_events(std::move(events));
+      co_await write(std::move(events), "write");
     }
     const trace::ScopedSpan span(timeline(), Stage::kSocket, {}, "end");
     co_await exchange_.end_events();
@@ -176,7 +175,15 @@ class Answer {
     const trace::ScopedSpan span(timeline(), Stage::kSocket, {}, "begin");
     co_await exchange_.begin_events();
     std::string first = openings();
+    exchange_.trace()->count_write(first);
     co_await exchange_.write_events(std::move(first));
+  }
+
+  Awaitable<void> write(std::string events, std::string_view name) {
+    trace::ScopedSpan span(timeline(), Stage::kSocket, {}, name);
+    span.annotate("bytes", trace::size_attribute(events.size()));
+    exchange_.trace()->count_write(events);
+    co_await exchange_.write_events(std::move(events));
   }
 
   // Throws ApiException for a choice that failed.

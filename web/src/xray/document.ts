@@ -8,6 +8,7 @@ export interface XrayDocument {
   shape: ModelShape;
   sampling: Record<string, unknown>;
   timeline: Timeline;
+  stream?: { writes: number; events: number; bytes: number } | null; // null: nothing was streamed
   latency: Record<"ttft_s" | "itl_p50_s" | "itl_p99_s" | "tpot_s" | "prefill_tokens_per_s" | "decode_tokens_per_s", number | null>;
   prompt_tokens: number;
   tokens: Token[];

@@ -152,6 +152,8 @@ function whatItDid({ name }: StageRow, doc: XrayDocument | null): string {
       return doc.layers.decode ? t("xray.what.decode", { steps: num(doc.steps.length - 1), mb: num(layerBytes(doc) / 1e6, 1) }) : "";
     case "sample":
       return doc.steps[0]?.chain.map((link) => link.name).join(", ") ?? "";
+    case "write":
+      return doc.stream ? t("xray.what.write", { events: num(doc.stream.events), writes: num(doc.stream.writes), kb: num(doc.stream.bytes / 1000, 1) }) : "";
     default:
       return "";
   }
