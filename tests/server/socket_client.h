@@ -22,7 +22,8 @@ struct WireAnswer {
 // A client that sends any bytes, well formed or not, over TCP to this machine. Every read gives up after half a minute.
 class SocketClient {
  public:
-  explicit SocketClient(int port);
+  // `receive_buffer_bytes`: what the kernel may hold for it; 0: as much as it likes.
+  explicit SocketClient(int port, int receive_buffer_bytes = 0);
   ~SocketClient();
   SocketClient(const SocketClient&) = delete;
   SocketClient& operator=(const SocketClient&) = delete;
