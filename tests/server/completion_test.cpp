@@ -388,7 +388,7 @@ TEST(ScarceBlocks, AllAnswersComeAndAreTheSame) {
   const TestServer plenty;
   const auto answer_of = [](const TestServer& server, int i) {
     const Json body = {{"prompt", std::string(static_cast<std::size_t>(30 + 7 * i), static_cast<char>('a' + i))},
-                       {"max_tokens", 60},
+                       {"max_tokens", 300},
                        {"temperature", 0},
                        {"ignore_eos", true}};
     return ask(server.port(), post("/v1/completions", body.dump())).json()["choices"][0]["text"].get<std::string>();
