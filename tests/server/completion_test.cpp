@@ -326,12 +326,11 @@ TEST_F(Completion, StoppingLetsAnswersEnd) {
   // The connection ends with the answer, also where that came before the server was told to stop.
   client.send(
       post("/v1/chat/completions", chat_body({{"stream", true}, {"max_tokens", 200}}).dump(), "Connection: close\r\n"));
-  client.receive_some();
+  std::string answer = client.receive_some();
   const std::jthread stopping([&] { server_.stop(); });
-  std::string rest;
   for (std::string more = client.receive_some(); !more.empty(); more = client.receive_some())
-    rest += more;
-  EXPECT_THAT(rest, HasSubstr("data: [DONE]"));
+    answer += more;
+  EXPECT_THAT(answer, HasSubstr("data: [DONE]"));
 }
 
 TEST_F(Completion, AClientOfHttp10GetsEventsUntilTheEndOfTheConnection) {
