@@ -1,35 +1,12 @@
 // What an admin, a user and a stranger do on a server that has keys.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { Browser, Server, whyNot } from "./stage.mjs";
+import { Stage } from "./stage.mjs";
 
-const skip = whyNot() ?? false;
-let server, browser, admin;
+let admin;
+const stage = new Stage({ prepare: (server) => (admin = server.keys("create", "boss", "--admin").key) });
+const onPage = (name, path, key, run, options) => stage.onPage(name, path, run, options, key);
 
-before(async () => {
-  if (skip) return;
-  [server, browser] = await Promise.all([Server.start(), Browser.open()]);
-  admin = server.keys("create", "boss", "--admin").key;
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** A test with a page of its own, of whoever has `key()`. */
-function onPage(name, path, key, run, options = {}) {
-  test(name, { skip, timeout: 40_000 }, async () => {
-    const page = await browser.page(server.url + path, options, key?.());
-    try {
-      await run(page);
-    } finally {
-      await page.context().close();
-    }
-    assert.deepEqual(browser.faults.splice(0), []);
-  });
-}
-
-const status = async (key) => (await fetch(server.url + "/v1/models", { headers: { authorization: `Bearer ${key}` } })).status;
+const status = async (key) => (await fetch(stage.server.url + "/v1/models", { headers: { authorization: `Bearer ${key}` } })).status;
 const row = (page, name) => page.locator(".plate.first tbody tr", { hasText: name });
 
 async function create(page, name) {
@@ -62,7 +39,7 @@ onPage("the docs are open to all, but tell a stranger no model", "/docs", null, 
   assert.match(await page.locator("#chat pre").innerText(), /"model": "MODEL"/);
 });
 
-onPage("a user's key does not open what is for admins", "/live", () => server.keys("create", "user").key, async (page) => {
+onPage("a user's key does not open what is for admins", "/live", () => stage.server.keys("create", "user").key, async (page) => {
   await page.locator("#key-reason").filter({ hasText: "needs the API key of an admin" }).waitFor();
 });
 
@@ -92,7 +69,7 @@ onPage("a key for Prometheus reads the metrics and is marked", "/keys", () => ad
   await page.getByRole("button", { name: "Create", exact: true }).click();
   const key = await page.locator("#new-key").innerText();
   assert.equal(await status(key), 403);
-  assert.equal((await fetch(server.url + "/metrics", { headers: { authorization: `Bearer ${key}` } })).status, 200);
+  assert.equal((await fetch(stage.server.url + "/metrics", { headers: { authorization: `Bearer ${key}` } })).status, 200);
   await page.getByLabel("I have stored it").check();
   await page.getByRole("button", { name: "Done" }).click();
   await row(page, "prometheus").getByText("scrape", { exact: true }).waitFor();
@@ -141,7 +118,7 @@ onPage("live names whose request runs", "/live", () => admin, async (page) => {
   const abort = new AbortController();
   const body = JSON.stringify({ model: "smollm2", messages: [{ role: "user", content: "Tell a long story." }], max_tokens: 4000, ignore_eos: true, stream: true });
   const headers = { "content-type": "application/json", authorization: `Bearer ${admin}` };
-  const running = fetch(server.url + "/v1/chat/completions", { method: "POST", headers, body, signal: abort.signal });
+  const running = fetch(stage.server.url + "/v1/chat/completions", { method: "POST", headers, body, signal: abort.signal });
   await page.locator(".live tbody tr", { hasText: "boss" }).filter({ hasText: "decode" }).waitFor();
   abort.abort();
   await running.then((answered) => answered.body.cancel()).catch(() => {});
@@ -150,7 +127,7 @@ onPage("live names whose request runs", "/live", () => admin, async (page) => {
 onPage("usage adds up, by key, model and day", "/keys", () => admin, async (page) => {
   const body = JSON.stringify({ model: "smollm2", messages: [{ role: "user", content: "hi" }], max_tokens: 4 });
   const headers = { "content-type": "application/json", authorization: `Bearer ${admin}` };
-  assert.equal((await fetch(server.url + "/v1/chat/completions", { method: "POST", headers, body })).status, 200);
+  assert.equal((await fetch(stage.server.url + "/v1/chat/completions", { method: "POST", headers, body })).status, 200);
   await page.reload();
   for (const [tab, first] of [["By key", "boss"], ["By model", "smollm2"], ["By day", new Date().toISOString().slice(0, 10)]]) {
     await page.getByRole("button", { name: tab }).click();

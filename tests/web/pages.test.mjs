@@ -1,33 +1,10 @@
 // What people do with the pages, in a browser, against the real model.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { answerWith, Browser, Server, whyNot } from "./stage.mjs";
+import { answerWith, Stage } from "./stage.mjs";
 
-const skip = whyNot() ?? false;
 const pages = ["/", "/xray", "/live", "/keys", "/planner", "/docs"];
-let server, browser;
-
-before(async () => {
-  if (skip) return;
-  [server, browser] = await Promise.all([Server.start(), Browser.open()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** A test with a page of its own. */
-function onPage(name, path, run, options = {}) {
-  test(name, { skip, timeout: 40_000 }, async () => {
-    const page = await browser.page(server.url + path, options);
-    try {
-      await run(page);
-    } finally {
-      await page.context().close();
-    }
-    assert.deepEqual(browser.faults.splice(0), []);
-  });
-}
+const stage = new Stage();
+const onPage = stage.onPage.bind(stage);
 
 const answer = (page, idx = -1) => page.locator(".turn:not(.me)").nth(idx);
 const ended = (page) => page.locator('.turn[aria-busy="true"]').waitFor({ state: "detached" });
@@ -170,7 +147,7 @@ onPage("everything is there in both languages", "/", async (page) => {
   for (const language of ["en", "zh-CN"]) {
     assert.equal(await page.locator("html").getAttribute("lang"), language);
     for (const path of pages) {
-      await page.goto(server.url + path);
+      await page.goto(stage.server.url + path);
       await page.locator("main").locator("h1").first().waitFor({ state: "attached" });
       const text = await page.locator("body").innerText();
       assert.doesNotMatch(text, /\b(chat|xray|plan|live|keys|docs|shell|nav)\.[a-z]+|undefined|\{(?!id\})\w+\}/, `${language} ${path}`);
@@ -188,12 +165,12 @@ onPage("a phone scrolls no page sideways, and reaches list and parameters", "/",
   await answerWith(page, "A line of code that is long:\n\n```\n" + "x".repeat(300) + "\n```\n\n" + "y".repeat(200));
   await say(page, "z".repeat(200));
   await ended(page);
-  for (const path of [page.url().replace(server.url, ""), ...pages.slice(1)]) {
-    await page.goto(server.url + path);
+  for (const path of [page.url().replace(stage.server.url, ""), ...pages.slice(1)]) {
+    await page.goto(stage.server.url + path);
     await page.locator("main h1").first().waitFor({ state: "attached" });
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 390, path);
   }
-  await page.goto(server.url + "/");
+  await page.goto(stage.server.url + "/");
   await page.getByRole("button", { name: "Parameters" }).click();
   await page.locator("#temperature").waitFor();
   await page.getByRole("button", { name: "Conversations" }).click();
@@ -202,10 +179,10 @@ onPage("a phone scrolls no page sideways, and reaches list and parameters", "/",
 
 onPage("the keyboard alone is enough", "/", async (page) => {
   await answerWith(page, "Hello there.");
-  await page.goto(server.url + "/docs");
+  await page.goto(stage.server.url + "/docs");
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip");
-  await page.goto(server.url + "/");
+  await page.goto(stage.server.url + "/");
   await page.locator("#message:focus").waitFor();
   await page.keyboard.type("line one");
   await page.keyboard.press("Shift+Enter");
@@ -233,7 +210,7 @@ onPage("dark is dark, and kept", "/", async (page) => {
 onPage("examples carry this server's address and model, and can be copied", "/docs", async (page) => {
   await page.locator("#chat").getByRole("button", { name: "Python" }).click();
   const code = await page.locator("#chat pre").innerText();
-  assert.ok(code.includes(`base_url="${server.url}/v1"`) && code.includes('model="smollm2"'), code);
+  assert.ok(code.includes(`base_url="${stage.server.url}/v1"`) && code.includes('model="smollm2"'), code);
   await page.locator("#chat").getByRole("button", { name: "Copy" }).click();
   await page.locator("#chat").getByRole("button", { name: "Copied" }).waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), code);
@@ -243,7 +220,7 @@ onPage("live shows a request on its way, and freezes", "/live", async (page) => 
   await page.getByText("Nothing runs.").waitFor();
   const abort = new AbortController();
   const body = JSON.stringify({ model: "smollm2", messages: [{ role: "user", content: "Tell a long story." }], max_tokens: 4000, ignore_eos: true, stream: true });
-  const running = fetch(server.url + "/v1/chat/completions", { method: "POST", headers: { "content-type": "application/json" }, body, signal: abort.signal });
+  const running = fetch(stage.server.url + "/v1/chat/completions", { method: "POST", headers: { "content-type": "application/json" }, body, signal: abort.signal });
   const row = page.locator(".live .plate table tbody tr", { hasText: "decode" });
   await row.waitFor();
   const tokens = async () => Number((await row.locator("td").nth(5).innerText()).replaceAll(",", ""));

@@ -1,32 +1,10 @@
 // The planner, in a browser, against what `vitrine plan` says of the same.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { after, before, test } from "node:test";
-import { Browser, Server, whyNot } from "./stage.mjs";
+import { Stage } from "./stage.mjs";
 
-const skip = whyNot() ?? false;
-let server, browser;
-
-before(async () => {
-  if (skip) return;
-  [server, browser] = await Promise.all([Server.start(), Browser.open()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-function onPage(name, path, run, options = {}) {
-  test(name, { skip, timeout: 40_000 }, async () => {
-    const page = await browser.page(server.url + path, options);
-    try {
-      await run(page);
-    } finally {
-      await page.context().close();
-    }
-    assert.deepEqual(browser.faults.splice(0), []);
-  });
-}
+const stage = new Stage();
+const onPage = stage.onPage.bind(stage);
 
 const planned = (...words) => JSON.parse(execFileSync(process.env.VITRINE_BINARY, ["plan", ...words, "--no-measure", "--json"]).toString());
 const gib = (bytes) => (bytes / 2 ** 30).toFixed(2);
@@ -78,7 +56,7 @@ onPage("another model brings its own lengths", "/planner", async (page) => {
 
 onPage("without a key the reason stands in place of the page", "/docs", async (page) => {
   await page.route("**/v1/plan?**", (route) => route.fulfill({ status: 401, json: { error: { message: "no API key", code: "invalid_api_key" } } }));
-  await page.goto(server.url + "/planner");
+  await page.goto(stage.server.url + "/planner");
   await page.locator("#key-reason").filter({ hasText: "no API key" }).waitFor();
 });
 

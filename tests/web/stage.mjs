@@ -1,9 +1,11 @@
 // A server over the real model and a browser that looks at its pages.
+import assert from "node:assert/strict";
 import { spawn, execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { after, before, test } from "node:test";
 
 const require = createRequire(new URL("../../web/package.json", import.meta.url));
 export const chromiumPath = process.env.VITRINE_CHROMIUM ?? "/usr/bin/chromium";
@@ -100,6 +102,38 @@ export class Browser {
 
   close() {
     return this.chromium.close();
+  }
+}
+
+/** What the tests of one file share: a server and a browser, there before the first test and gone after the last. */
+export class Stage {
+  skip = whyNot() ?? false;
+
+  /** `prepare` runs once both are there. */
+  constructor({ timeout = 40_000, prepare = () => {} } = {}) {
+    this.timeout = timeout;
+    before(async () => {
+      if (this.skip) return;
+      [this.server, this.browser] = await Promise.all([Server.start(), Browser.open()]);
+      prepare(this.server);
+    });
+    after(async () => {
+      await this.browser?.close();
+      await this.server?.stop();
+    });
+  }
+
+  /** A test with a page of its own, of whoever has `key()`. */
+  onPage(name, path, run, options = {}, key = undefined) {
+    test(name, { skip: this.skip, timeout: this.timeout }, async () => {
+      const page = await this.browser.page(this.server.url + path, options, key?.());
+      try {
+        await run(page);
+      } finally {
+        await page.context().close();
+      }
+      assert.deepEqual(this.browser.faults.splice(0), []);
+    });
   }
 }
 

@@ -2,42 +2,20 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
-import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Browser, Server, whyNot } from "./stage.mjs";
+import { Stage } from "./stage.mjs";
 import { XrayFixture } from "./xray_fixture.mjs";
 
-const skip = whyNot() ?? false;
 const reference = fileURLToPath(new URL("sampler_reference.py", import.meta.url));
-let server, browser;
-
-before(async () => {
-  if (skip) return;
-  [server, browser] = await Promise.all([Server.start(), Browser.open()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-/** A test with a page of its own, which begins elsewhere so that the routes are there first. */
-function onPage(name, run, options = {}) {
-  test(name, { skip, timeout: 40_000 }, async () => {
-    const page = await browser.page(server.url + "/docs", options);
-    try {
-      await run(page);
-    } finally {
-      await page.context().close();
-    }
-    assert.deepEqual(browser.faults.splice(0), []);
-  });
-}
+const stage = new Stage();
+/** The page begins elsewhere so that the routes are there first. */
+const onPage = (name, run, options) => stage.onPage(name, "/docs", run, options);
 
 const plates = async (page) => page.locator("#p8 table").first().waitFor();
 
 async function open(page, fixture, asked = "") {
   await fixture.route(page);
-  await page.goto(`${server.url}/xray?request=${fixture.id}${asked}`);
+  await page.goto(`${stage.server.url}/xray?request=${fixture.id}${asked}`);
   await plates(page);
 }
 
@@ -243,7 +221,7 @@ onPage("a prompt runs, its timeline grows, and its X-ray follows", async (page) 
     if (pathname.endsWith("/lens")) return route.fulfill({ json: fixture.lens(0, 32) });
     return route.fulfill({ status: 200, body: Buffer.from(fixture.attention(15).buffer) });
   });
-  await page.goto(server.url + "/xray");
+  await page.goto(stage.server.url + "/xray");
   await page.getByText("No request yet.").waitFor();
   await page.locator("#pr:focus").fill("Tell me about rivers.");
   await page.keyboard.press("Enter");
@@ -262,7 +240,7 @@ onPage("what a prompt is run with goes into the request", async (page) => {
     body = route.request().postDataJSON();
     return route.fulfill({ status: 503, headers: { "retry-after": "2", "x-request-id": "req-9" }, json: { error: { message: "queue: full; try again", code: "queue_full" } } });
   });
-  await page.goto(server.url + "/xray");
+  await page.goto(stage.server.url + "/xray");
   await page.locator("#pr").fill("kept");
   await page.getByText("Parameters").click();
   await page.locator("#run-temperature").fill("0.2");
@@ -280,13 +258,13 @@ onPage("what a prompt is run with goes into the request", async (page) => {
 onPage("a request whose ids are gone shows its timeline alone", async (page) => {
   const fixture = new XrayFixture();
   await fixture.route(page, { gone: true });
-  await page.goto(`${server.url}/xray?request=${fixture.id}`);
+  await page.goto(`${stage.server.url}/xray?request=${fixture.id}`);
   await page.getByText("ids are no longer kept").waitFor();
   assert.match(await page.locator("#ledger").innerText(), /prefill/);
 });
 
 onPage("a request that never was is told of, with the way to try again", async (page) => {
-  await page.goto(server.url + "/xray?request=req-none");
+  await page.goto(stage.server.url + "/xray?request=req-none");
   const fault = page.locator(".fault");
   assert.match(await fault.innerText(), /404/);
   await new XrayFixture({ id: "req-none" }).route(page);
@@ -296,7 +274,7 @@ onPage("a request that never was is told of, with the way to try again", async (
 
 onPage("without a key the reason stands in place of the page", async (page) => {
   await page.route("**/v1/requests/**", (route) => route.fulfill({ status: 401, json: { error: { message: "no API key", code: "invalid_api_key" } } }));
-  await page.goto(server.url + "/xray?request=req-1");
+  await page.goto(stage.server.url + "/xray?request=req-1");
   await page.locator("#key-reason").filter({ hasText: "no API key" }).waitFor();
 });
 
@@ -316,7 +294,7 @@ onPage("parts that fail say so in their place", async (page) => {
   const fixture = new XrayFixture();
   await fixture.route(page);
   await page.route(/xray\/(lens|attention|logits)/, (route) => route.fulfill({ status: 500, json: { error: { message: "engine: failed", code: "internal" } } }));
-  await page.goto(`${server.url}/xray?request=${fixture.id}`);
+  await page.goto(`${stage.server.url}/xray?request=${fixture.id}`);
   for (const place of [".plate4", "#p5", "#p7"]) {
     await page.locator(place).scrollIntoViewIfNeeded();
     await page.locator(place).getByText("engine: failed").waitFor();
@@ -345,7 +323,7 @@ onPage("a phone scrolls nothing sideways, and shows candidates as a sheet", asyn
   await token(page, 210).tap();
   const sheet = await page.locator("#pop").boundingBox();
   assert.deepEqual([sheet.x, Math.round(sheet.width), Math.round(sheet.y + sheet.height)], [0, 390, 844]);
-  await page.goto(`${server.url}/xray?request=${a.id}&with=${b.id}`);
+  await page.goto(`${stage.server.url}/xray?request=${a.id}&with=${b.id}`);
   await page.locator("#figures").waitFor();
   assert.ok((await width()) <= 390);
   const column = page.locator("#figures tbody tr").first().locator("td.of-b");
@@ -372,7 +350,7 @@ onPage("a file of its own shows the same from disk, without a server", async (pa
   await saved.saveAs(file);
   assert.equal(saved.suggestedFilename(), "req-fixture.html");
   assert.ok(statSync(file).size < 3e6, `${statSync(file).size} bytes`);
-  const report = await browser.page("file://" + file, { offline: true });
+  const report = await stage.browser.page("file://" + file, { offline: true });
   try {
     await plates(report);
     await report.locator(".plate4").scrollIntoViewIfNeeded();
@@ -399,7 +377,7 @@ onPage("a report without its parts says so in a sentence each", async (page) => 
   assert.equal(template.split('"VITRINE_XRAY_DATA"').length, 2, "the place for the data stands once");
   const html = template.replace('"VITRINE_XRAY_DATA"', () => JSON.stringify({ xray: fixture.document }).replaceAll("<", "\\u003c"));
   await page.route("**/report", (route) => route.fulfill({ contentType: "text/html", body: html }));
-  await page.goto(server.url + "/report");
+  await page.goto(stage.server.url + "/report");
   await page.getByText("This file holds no logits").waitFor();
   await page.locator("#p5").scrollIntoViewIfNeeded();
   await page.getByText("This file holds no logit lens").waitFor();

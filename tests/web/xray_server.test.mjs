@@ -1,43 +1,21 @@
 // The X-ray of real requests: what the page computes beside what the server did.
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { Browser, Server, whyNot } from "./stage.mjs";
+import { Stage } from "./stage.mjs";
 
-const skip = whyNot() ?? false;
-let server, browser;
-
-before(async () => {
-  if (skip) return;
-  [server, browser] = await Promise.all([Server.start(), Browser.open()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-function onPage(name, path, run, options = {}) {
-  test(name, { skip, timeout: 60_000 }, async () => {
-    const page = await browser.page(server.url + path, options);
-    try {
-      await run(page);
-    } finally {
-      await page.context().close();
-    }
-    assert.deepEqual(browser.faults.splice(0), []);
-  });
-}
+const stage = new Stage({ timeout: 60_000 });
+const onPage = stage.onPage.bind(stage);
 
 const headers = { "content-type": "application/json" };
 
 /** An answer's request id and X-ray. */
 async function asked(more = {}) {
   const body = JSON.stringify({ model: "smollm2", messages: [{ role: "user", content: "Explain the KV cache in three sentences." }], max_tokens: 24, temperature: 0.8, top_p: 0.9, min_p: 0.02, seed: 13, ...more });
-  const answer = await fetch(server.url + "/v1/chat/completions", { method: "POST", headers, body });
+  const answer = await fetch(stage.server.url + "/v1/chat/completions", { method: "POST", headers, body });
   await answer.text();
   const id = answer.headers.get("x-request-id");
   for (let idx = 0; idx < 20; ++idx) {
-    const xray = await fetch(`${server.url}/v1/requests/${id}/xray`);
+    const xray = await fetch(`${stage.server.url}/v1/requests/${id}/xray`);
     if (xray.status === 200) return { id, document: await xray.json() };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -70,7 +48,7 @@ onPage("a prompt that is run is shown plate by plate", "/xray", async (page) => 
 
 onPage("what the page computes from the logits is what the sampler did, token by token", "/docs", async (page) => {
   const { id, document } = await asked();
-  await page.goto(`${server.url}/xray?request=${id}`);
+  await page.goto(`${stage.server.url}/xray?request=${id}`);
   await opened(page);
   for (const step of document.steps) {
     if (step.step > 0) await page.getByRole("button", { name: "Next token" }).click();
@@ -96,7 +74,7 @@ onPage("an answer of the chat leads to its X-ray", "/", async (page) => {
 
 onPage("two runs with another seed part at a token, and both say why", "/docs", async (page) => {
   const [a, b] = [await asked(), await asked({ seed: 14 })];
-  await page.goto(`${server.url}/xray?request=${a.id}&with=${b.id}`);
+  await page.goto(`${stage.server.url}/xray?request=${a.id}&with=${b.id}`);
   await page.locator("#figures").waitFor();
   const place = a.document.steps.findIndex((step, idx) => step.id !== b.document.steps[idx].id);
   assert.match(await page.locator(".diff").innerText(), new RegExp(`step ${place}, position ${a.document.prompt_tokens + place}`));
@@ -105,7 +83,7 @@ onPage("two runs with another seed part at a token, and both say why", "/docs", 
 
 onPage("greedy and penalised requests say so", "/docs", async (page) => {
   const { id } = await asked({ temperature: 0, repetition_penalty: 1.2 });
-  await page.goto(`${server.url}/xray?request=${id}`);
+  await page.goto(`${stage.server.url}/xray?request=${id}`);
   await opened(page);
   await page.locator("#x-temperature:enabled").waitFor();
   assert.match(await page.locator(".chain").innerText(), /repetition_penalty 1\.20/);
@@ -114,14 +92,14 @@ onPage("greedy and penalised requests say so", "/docs", async (page) => {
 
 onPage("a real request fits into a file that opens from disk", "/docs", async (page) => {
   const { id, document } = await asked({ messages: [{ role: "user", content: "The river bends and the lake is still. ".repeat(18) }], max_tokens: 64 });
-  await page.goto(`${server.url}/xray?request=${id}`);
+  await page.goto(`${stage.server.url}/xray?request=${id}`);
   await opened(page);
   const [saved] = await Promise.all([page.waitForEvent("download", { timeout: 45_000 }), page.getByRole("button", { name: "Save as one file" }).click()]);
   const file = `${await saved.path()}.html`;
   await saved.saveAs(file);
   assert.ok(statSync(file).size < 3e6, `${document.tokens.length} tokens, ${statSync(file).size} bytes`);
   assert.ok(!/https?:\/\//.test(readFileSync(file, "utf8").replaceAll(/http:\/\/www\.w3\.org\/\d+\/svg/g, "")), "it names no other place");
-  const report = await browser.page("file://" + file, { offline: true });
+  const report = await stage.browser.page("file://" + file, { offline: true });
   try {
     await opened(report);
     await report.locator("#p5").scrollIntoViewIfNeeded();
