@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "base/base64.h"
 #include "base/check.h"
 #include "explain/replay.h"
+#include "sampling/candidate_set.h"
 
 namespace vitrine::cli {
 namespace {
@@ -44,17 +44,11 @@ double rounded(double value, int digits) {
 }
 
 Json top_logits(const std::vector<float>& logits, double log_sum_exp) {
-  std::vector<std::size_t> order(logits.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const std::size_t count = std::min(kTopLogits, order.size());
-  std::ranges::partial_sort(
-      order, order.begin() + static_cast<std::ptrdiff_t>(count),
-      [&](std::size_t a, std::size_t b) { return logits[a] != logits[b] ? logits[a] > logits[b] : a < b; });
   Json ids = Json::array();
   Json values = Json::array();
-  for (std::size_t i = 0; i < count; ++i) {
-    ids.push_back(order[i]);
-    values.push_back(rounded(static_cast<double>(logits[order[i]]), 9));
+  for (const std::uint32_t id : sampling::top_positions(logits, kTopLogits)) {
+    ids.push_back(id);
+    values.push_back(rounded(static_cast<double>(logits[id]), 9));
   }
   return {{"ids", std::move(ids)}, {"logits", std::move(values)}, {"log_sum_exp", log_sum_exp}};
 }

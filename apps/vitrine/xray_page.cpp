@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "plan/formula.h"
 #include "vitrine/output.h"
 
 namespace vitrine::cli {
@@ -39,13 +40,7 @@ std::string percent(double share, int decimals = 1) {
   return fmt::format("{:.{}f} %", 100.0 * share, decimals);
 }
 
-// "49,152"
-std::string grouped(std::size_t value) {
-  std::string digits = std::to_string(value);
-  for (std::size_t at = digits.size(); at > 3; at -= 3)
-    digits.insert(at - 3, ",");
-  return digits;
-}
+using plan::grouped;  // "49,152"
 
 std::string grouped(const Json& value) {
   return grouped(value.get<std::size_t>());

@@ -30,14 +30,7 @@ class LocalXray final : public XraySource {
   Json lens(std::size_t first, std::size_t count) override {
     return explain::to_json(replay_.lens(first, count), tokenizer_);
   }
-  std::vector<float> attention(std::size_t layer) override {
-    std::vector<float> all;
-    for (std::size_t head = 0; head < replay_.model().config().num_heads; ++head) {
-      const std::vector<float> weights = replay_.attention_weights(layer, head);
-      all.insert(all.end(), weights.begin(), weights.end());
-    }
-    return all;
-  }
+  std::vector<float> attention(std::size_t layer) override { return replay_.attention_weights(layer); }
 
  private:
   Json document_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace vitrine::base {
 
@@ -15,15 +16,9 @@ void fill_random(std::span<std::uint8_t> bytes) {
 }
 
 std::string random_hex(std::size_t num_bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
   std::vector<std::uint8_t> bytes(num_bytes);
   fill_random(bytes);
-  std::string text;
-  for (const std::uint8_t byte : bytes) {
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
-  return text;
+  return to_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace vitrine::base

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string_view>
+
+#include "base/hex.h"
 
 namespace vitrine::base {
 namespace {
@@ -106,11 +107,7 @@ Sha256Digest Sha256::finish() {
 }
 
 std::string hex_of(const Sha256Digest& digest) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : digest)
-    text += {kDigits[byte >> 4U], kDigits[byte & 15U]};
-  return text;
+  return to_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
 }  // namespace vitrine::base

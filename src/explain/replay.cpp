@@ -219,4 +219,13 @@ std::vector<float> Replay::attention_weights(std::size_t layer_idx, std::size_t 
   return weights;
 }
 
+std::vector<float> Replay::attention_weights(std::size_t layer_idx) const {
+  std::vector<float> all;
+  for (std::size_t head = 0; head < model_.config().num_heads; ++head) {
+    const std::vector<float> weights = attention_weights(layer_idx, head);
+    all.insert(all.end(), weights.begin(), weights.end());
+  }
+  return all;
+}
+
 }  // namespace vitrine::explain

@@ -81,6 +81,8 @@ class Replay {
   // to 1 over the positions up to its own. Computed here from the same queries and keys, in double. May run on any
   // thread once the replay has ended.
   std::vector<float> attention_weights(std::size_t layer_idx, std::size_t head_idx) const;
+  // The same of all heads, one behind the other.
+  std::vector<float> attention_weights(std::size_t layer_idx) const;
 
  private:
   class Watch;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/checked.h"
+#include "base/hex.h"
 #include "kvcache/kv_cache.h"
 #include "sampling/parameter_table.h"
 #include "trace/export.h"
@@ -22,17 +23,9 @@ Json or_null(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }
 
-std::string to_hex(std::string_view bytes) {
-  std::string hex;
-  for (const char byte : bytes)
-    hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return hex;
-}
-
-// A special token by its name, others as the text that they stand for, which may be no whole character.
+// The id in digits where there is no tokenizer.
 std::string text_of(const tokenizer::Tokenizer* tokenizer, TokenId id) {
-  if (tokenizer == nullptr) return std::to_string(id);
-  return tokenizer->is_special(id) ? std::string(tokenizer->piece(id)) : tokenizer->token_bytes(id);
+  return tokenizer != nullptr ? tokenizer->token_text(id) : std::to_string(id);
 }
 
 Json token_json(const tokenizer::Tokenizer* tokenizer, TokenId id) {
@@ -40,7 +33,7 @@ Json token_json(const tokenizer::Tokenizer* tokenizer, TokenId id) {
   Json json;
   json["id"] = id;
   json["piece"] = text;
-  json["bytes_hex"] = to_hex(text);
+  json["bytes_hex"] = base::to_hex(text);
   json["special"] = tokenizer != nullptr && tokenizer->is_special(id);
   return json;
 }

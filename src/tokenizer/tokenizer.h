@@ -75,6 +75,8 @@ class Tokenizer {
   std::string_view piece(TokenId id) const { return parts_.vocabulary->piece(id); }
   // The bytes it stands for; not UTF-8 where a token holds a part of a character.
   std::string token_bytes(TokenId id) const { return parts_.decode_rules.bytes_of(piece(id)); }
+  // As a person reads it: a special token by its name, others by their bytes.
+  std::string token_text(TokenId id) const { return is_special(id) ? std::string(piece(id)) : token_bytes(id); }
   std::optional<TokenId> find(std::string_view piece) const;
 
   std::size_t vocab_size() const { return parts_.vocabulary->size(); }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/hex.h"
 #include "tools/open_model.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/models.h"
@@ -14,13 +15,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using tokenizer::EncodedToken;
 using tokenizer::Tokenizer;
-
-std::string to_hex(std::string_view bytes) {
-  std::string hex;
-  for (const char byte : bytes)
-    hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-  return hex;
-}
 
 class TokenizeCommand final : public Command {
  public:
@@ -69,7 +63,7 @@ class TokenizeCommand final : public Command {
     for (const EncodedToken& token : tokens) {
       rows.push_back({{"id", token.id},
                       {"piece", tokenizer.piece(token.id)},
-                      {"bytes_hex", to_hex(tokenizer.token_bytes(token.id))},
+                      {"bytes_hex", base::to_hex(tokenizer.token_bytes(token.id))},
                       {"start", token.start},
                       {"end", token.end},
                       {"special", tokenizer.is_special(token.id)}});
@@ -82,7 +76,7 @@ class TokenizeCommand final : public Command {
     Table table{{"ID", "BYTES", "START", "END", "PIECE"}, {0, 2, 3}, {}};
     for (const EncodedToken& token : tokens) {
       const std::string mark = tokenizer.is_special(token.id) ? "  (special)" : "";
-      table.rows.push_back({std::to_string(token.id), to_hex(tokenizer.token_bytes(token.id)),
+      table.rows.push_back({std::to_string(token.id), base::to_hex(tokenizer.token_bytes(token.id)),
                             std::to_string(token.start), std::to_string(token.end),
                             std::string(tokenizer.piece(token.id)) + mark});
     }

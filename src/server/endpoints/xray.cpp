@@ -105,17 +105,6 @@ Awaitable<void> respond_floats(Exchange& exchange, const std::vector<float>& val
   co_await exchange.respond(std::move(response));
 }
 
-// One head, or all of them.
-std::vector<float> weights_of(const explain::Replay& replay, std::size_t layer, std::optional<std::size_t> head) {
-  if (head) return replay.attention_weights(layer, *head);
-  std::vector<float> all;
-  for (std::size_t i = 0; i < replay.model().config().num_heads; ++i) {
-    const std::vector<float> weights = replay.attention_weights(layer, i);
-    all.insert(all.end(), weights.begin(), weights.end());
-  }
-  return all;
-}
-
 void check_size(const explain::Replay& replay, std::size_t num_heads) {
   const std::size_t num_positions = replay.recording().num_positions();
   const std::size_t bytes = num_heads * num_positions * (num_positions + 1) / 2 * sizeof(float);
@@ -178,7 +167,9 @@ Awaitable<void> answer_xray_attention(Exchange& exchange, Service& service) {
   std::optional<std::size_t> head;
   if (query.text("head")) head = query.number("head", config.num_heads);
   check_size(*xray.replay, head ? 1 : config.num_heads);
-  auto work = [replay = xray.replay, layer, head] { return weights_of(*replay, layer, head); };
+  auto work = [replay = xray.replay, layer, head] {
+    return head ? replay->attention_weights(layer, *head) : replay->attention_weights(layer);
+  };
   const std::vector<float> weights = co_await run_on(service.workers(), std::move(work));
   co_await respond_floats(exchange, weights);
 }

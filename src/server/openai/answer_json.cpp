@@ -14,13 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A token as a person reads it: a special token by its name, others by their bytes, which may be no whole character.
-std::string token_text(const tokenizer::Tokenizer& tokenizer, TokenId id) {
-  return tokenizer.is_special(id) ? std::string(tokenizer.piece(id)) : tokenizer.token_bytes(id);
-}
-
 Json score_json(const tokenizer::Tokenizer& tokenizer, TokenId id, float logprob) {
-  const std::string text = token_text(tokenizer, id);
+  const std::string text = tokenizer.token_text(id);
   Json bytes = Json::array();
   for (const char byte : text)
     bytes.push_back(static_cast<unsigned char>(byte));
@@ -99,8 +94,8 @@ Json prefix_json(const kvcache::PrefixExplanation& prefix, const tokenizer::Toke
   if (prefix.reason != Reason::kTokenDiffers) return json;
   json["position"] = prefix.position;
   if (tokenizer == nullptr) return json;
-  json["cached_text"] = token_text(*tokenizer, prefix.cached_token);
-  json["requested_text"] = token_text(*tokenizer, prefix.requested_token);
+  json["cached_text"] = tokenizer->token_text(prefix.cached_token);
+  json["requested_text"] = tokenizer->token_text(prefix.requested_token);
   return json;
 }
 
@@ -125,13 +120,13 @@ Json text_logprobs(const std::vector<TokenScore>& scores, const tokenizer::Token
   for (const char* name : {"tokens", "token_logprobs", "top_logprobs", "text_offset"})
     json[name] = Json::array();
   for (const TokenScore& score : scores) {
-    const std::string text = token_text(tokenizer, score.id);
+    const std::string text = tokenizer.token_text(score.id);
     json["tokens"].push_back(text);
     json["token_logprobs"].push_back(score.logprob);
     json["text_offset"].push_back(std::exchange(text_offset, text_offset + num_characters(text)));
     Json top = Json::object();
     for (const auto& [id, logprob] : score.top)
-      top[token_text(tokenizer, id)] = logprob;
+      top[tokenizer.token_text(id)] = logprob;
     json["top_logprobs"].push_back(std::move(top));
   }
   return json;
