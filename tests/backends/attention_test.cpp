@@ -14,25 +14,26 @@ namespace {
 using tensor::DType;
 
 constexpr std::size_t kKvHeads = 2;
-constexpr std::size_t kHeadDim = 64;
 
 struct Sequence {
-  std::vector<float> queries, keys, values;  // [length, heads * kHeadDim]
+  std::vector<float> queries, keys, values;  // [length, heads * head_dim]
   std::size_t length;
   std::size_t num_heads;
+  std::size_t head_dim;
 
-  Sequence(testing::Random& random, std::size_t num_positions, std::size_t heads = 6)
-      : queries(random.normal(num_positions * heads * kHeadDim)),
-        keys(random.normal(num_positions * kKvHeads * kHeadDim)),
-        values(random.normal(num_positions * kKvHeads * kHeadDim)),
+  Sequence(testing::Random& random, std::size_t num_positions, std::size_t heads = 6, std::size_t dim = 64)
+      : queries(random.normal(num_positions * heads * dim)),
+        keys(random.normal(num_positions * kKvHeads * dim)),
+        values(random.normal(num_positions * kKvHeads * dim)),
         length(num_positions),
-        num_heads(heads) {}
+        num_heads(heads),
+        head_dim(dim) {}
 };
 
 // Feeds the sequence in chunks; blocks lie in reverse order in the cache.
 std::vector<float> attend(CpuBackend& backend, DType type, Sequence sequence, std::size_t chunk, std::size_t window) {
   const std::size_t num_blocks = sequence.length / kvcache::kBlockTokens + 1;
-  auto cache = kvcache::KvCache::create({1, kKvHeads, kHeadDim, type}, num_blocks).value_or_throw();
+  auto cache = kvcache::KvCache::create({1, kKvHeads, sequence.head_dim, type}, num_blocks).value_or_throw();
   std::vector<kvcache::BlockId> table;
   for (std::size_t i = num_blocks; i > 0; --i)
     table.push_back(static_cast<kvcache::BlockId>(i - 1));
@@ -43,7 +44,7 @@ std::vector<float> attend(CpuBackend& backend, DType type, Sequence sequence, st
         .first_row = 0, .num_rows = rows, .first_position = start, .prompt_tokens = 0, .block_table = table};
     const ops::AttentionContext context{&cache, 0, {&part, 1}};
     const auto at = [&](std::vector<float>& v, std::size_t heads) {
-      return ops::Rows{v.data() + start * heads * kHeadDim, rows, heads * kHeadDim};
+      return ops::Rows{v.data() + start * heads * sequence.head_dim, rows, heads * sequence.head_dim};
     };
     backend.store_kv(at(sequence.keys, kKvHeads), at(sequence.values, kKvHeads), context);
     backend.attention(at(sequence.queries, sequence.num_heads),
@@ -53,26 +54,26 @@ std::vector<float> attend(CpuBackend& backend, DType type, Sequence sequence, st
   return out;
 }
 
-// Of one row, [num_heads * kHeadDim].
+// Of one row, [num_heads * head_dim].
 std::vector<double> exact_attention(const Sequence& s, std::size_t row, std::size_t window) {
-  std::vector<double> out(s.num_heads * kHeadDim, 0.0);
+  std::vector<double> out(s.num_heads * s.head_dim, 0.0);
   for (std::size_t head = 0; head < s.num_heads; ++head) {
     const std::size_t kv = head / (s.num_heads / kKvHeads);
     const std::size_t begin = window != 0 && row + 1 > window ? row + 1 - window : 0;
     std::vector<double> weights;
     for (std::size_t p = begin; p <= row; ++p) {
       double dot = 0.0;
-      for (std::size_t d = 0; d < kHeadDim; ++d) {
-        dot += static_cast<double>(s.queries[(row * s.num_heads + head) * kHeadDim + d]) *
-               static_cast<double>(s.keys[(p * kKvHeads + kv) * kHeadDim + d]);
+      for (std::size_t d = 0; d < s.head_dim; ++d) {
+        dot += static_cast<double>(s.queries[(row * s.num_heads + head) * s.head_dim + d]) *
+               static_cast<double>(s.keys[(p * kKvHeads + kv) * s.head_dim + d]);
       }
       weights.push_back(std::exp(dot * 0.125));
     }
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     for (std::size_t p = begin; p <= row; ++p) {
-      for (std::size_t d = 0; d < kHeadDim; ++d) {
-        out[head * kHeadDim + d] +=
-            weights[p - begin] / sum * static_cast<double>(s.values[(p * kKvHeads + kv) * kHeadDim + d]);
+      for (std::size_t d = 0; d < s.head_dim; ++d) {
+        out[head * s.head_dim + d] +=
+            weights[p - begin] / sum * static_cast<double>(s.values[(p * kKvHeads + kv) * s.head_dim + d]);
       }
     }
   }
@@ -179,6 +180,25 @@ TEST_P(AttentionTest, EveryNumberOfQueryHeadsGivesTheSameBitsAndTheExactResult) 
       CpuBackend backend({.isa = isa, .num_threads = 2, .paths = {}});
       for (const std::size_t chunk : {1U, 4U, 37U})
         EXPECT_EQ(attend(backend, GetParam(), sequence, chunk, 0), wanted) << isa_name(isa) << ", group " << group;
+    }
+  }
+}
+
+TEST_P(AttentionTest, EveryHeadSizeGivesTheSameBitsAndTheExactResult) {
+  testing::Random random(37);
+  CpuBackend generic({.isa = Isa::kGeneric, .num_threads = 1, .paths = {}});
+  for (const std::size_t head_dim : {32U, 48U, 80U, 96U, 128U, 160U, 256U}) {
+    if (GetParam() == DType::kQ8_0 && head_dim % 32 != 0) continue;
+    for (const std::size_t group : {1U, 3U, 8U, 14U}) {
+      const Sequence sequence(random, 150, group * kKvHeads, head_dim);
+      const std::vector<float> wanted = attend(generic, GetParam(), sequence, 150, 40);
+      expect_near_exact(sequence, wanted, 149, 40, 2 * tolerance(GetParam()));
+      for (const Isa isa : testing::fast_isas()) {
+        CpuBackend backend({.isa = isa, .num_threads = 2, .paths = {}});
+        for (const std::size_t chunk : {7U, 150U})
+          EXPECT_EQ(attend(backend, GetParam(), sequence, chunk, 40), wanted)
+              << isa_name(isa) << ", head_dim " << head_dim << ", group " << group;
+      }
     }
   }
 }
