@@ -74,18 +74,23 @@ TEST(QuantizeRow, CodesAreTheNearestAndSumsAreTheirs) {
   std::fill_n(x.begin() + 32, 32, 0.0F);
   for (const Isa isa : supported_isas()) {
     std::vector<std::int8_t> codes(k);
-    std::vector<float> scales(k / 32);
+    std::vector<GroupFactors> factors(k / 32);
     std::vector<std::int32_t> sums(k / 16);
-    kernel_table(isa).quantize_row(x.data(), k, codes.data(), scales.data(), sums.data());
-    EXPECT_EQ(scales[1], 0.0F);
+    kernel_table(isa).quantize_row(x.data(), k, codes.data(), factors.data(), sums.data());
+    EXPECT_EQ(factors[1].scale, 0.0F);
     for (std::size_t i = 0; i < k; ++i) {
-      EXPECT_NEAR(static_cast<float>(codes[i]) * scales[i / 32], x[i], 0.5001F * scales[i / 32]) << isa_name(isa);
+      const float scale = factors[i / 32].scale;
+      EXPECT_NEAR(static_cast<float>(codes[i]) * scale, x[i], 0.5001F * scale) << isa_name(isa);
     }
     for (std::size_t half = 0; half < k / 16; ++half) {
       std::int32_t sum = 0;
       for (std::size_t i = 0; i < 16; ++i)
         sum += codes[16 * half + i];
       EXPECT_EQ(sums[half], sum);
+    }
+    for (std::size_t group = 0; group < k / 32; ++group) {
+      const auto sum = static_cast<float>(sums[2 * group] + sums[2 * group + 1]);
+      EXPECT_EQ(factors[group].scaled_sum, factors[group].scale * sum);
     }
   }
 }

@@ -18,18 +18,6 @@ using kvcache::kBlockTokens;
 using kvcache::KvCache;
 using tensor::DType;
 
-void put_element(DType type, std::byte* base, std::size_t idx, float value) {
-  if (type == DType::kF32) {
-    std::memcpy(base + 4 * idx, &value, 4);
-  } else if (type == DType::kF16) {
-    const base::Float16 half = base::to_float16(value);
-    std::memcpy(base + 2 * idx, &half, 2);
-  } else {
-    const base::BFloat16 half = base::to_bfloat16(value);
-    std::memcpy(base + 2 * idx, &half, 2);
-  }
-}
-
 // Q8_0 of 32 channels: scale = max |x| / 127 as float16; the codes are rounded with the scale that is stored.
 struct QuantizedChannels {
   base::Float16 scale;
@@ -56,18 +44,44 @@ QuantizedChannels quantize_channels(const float* x) {
 // Writes one head's key and value of one position into its slot of a block.
 class SlotWriter {
  public:
-  SlotWriter(const KvCache& cache, const KvCache::HeadBlock& block, std::size_t slot)
-      : type_(cache.shape().type), head_dim_(cache.shape().head_dim), block_(block), slot_(slot) {}
+  SlotWriter(const KernelTable& kernels, std::size_t head_dim, const KvCache::HeadBlock& block, std::size_t slot)
+      : kernels_(kernels), head_dim_(head_dim), block_(block), slot_(slot) {}
 
-  void write(const float* key, const float* value) const {
-    if (type_ == DType::kQ8_0) return write_quantized(key, value);
-    for (std::size_t channel = 0; channel < head_dim_; ++channel) {
-      put_element(type_, block_.keys, channel * kBlockTokens + slot_, key[channel]);
-      put_element(type_, block_.values, slot_ * head_dim_ + channel, value[channel]);
+  void write(DType type, const float* key, const float* value) const {
+    switch (type) {
+      case DType::kF32:
+        return write_elements(
+            key, value, +[](const float* x, std::size_t n, float* out) { std::copy_n(x, n, out); });
+      case DType::kF16:
+        return write_elements(key, value, kernels_.narrow_to_f16);
+      case DType::kBF16:
+        return write_elements(
+            key, value, +[](const float* x, std::size_t n, base::BFloat16* out) {
+              std::transform(x, x + n, out, [](float element) { return base::to_bfloat16(element); });
+            });
+      default:
+        return write_quantized(key, value);
     }
   }
 
  private:
+  // `narrow` makes elements of the cache's type out of floats.
+  template <typename Element>
+  void write_elements(const float* key, const float* value,
+                      void (*narrow)(const float* x, std::size_t n, Element* out)) const {
+    constexpr std::size_t kChannels = 16;
+    std::array<Element, kChannels> elements;
+    for (std::size_t channel = 0; channel < head_dim_; channel += kChannels) {
+      narrow(value + channel, kChannels, elements.data());
+      std::memcpy(block_.values + (slot_ * head_dim_ + channel) * sizeof(Element), elements.data(), sizeof(elements));
+      narrow(key + channel, kChannels, elements.data());
+      for (std::size_t i = 0; i < kChannels; ++i) {
+        std::memcpy(block_.keys + ((channel + i) * kBlockTokens + slot_) * sizeof(Element), &elements[i],
+                    sizeof(Element));
+      }
+    }
+  }
+
   void write_quantized(const float* key, const float* value) const {
     const std::size_t num_groups = head_dim_ / 32;
     for (std::size_t group = 0; group < num_groups; ++group) {
@@ -82,7 +96,7 @@ class SlotWriter {
     }
   }
 
-  DType type_;
+  const KernelTable& kernels_;
   std::size_t head_dim_;
   KvCache::HeadBlock block_;
   std::size_t slot_;
@@ -123,8 +137,8 @@ void CpuBackend::do_store_kv(ops::Rows keys, ops::Rows values, const ops::Attent
       for (std::size_t head = 0; head < shape.num_kv_heads; ++head) {
         const auto head_block = context.cache->head_block(context.layer_idx, block, head);
         const std::size_t start = head * shape.head_dim;
-        SlotWriter(*context.cache, head_block, position % kBlockTokens)
-            .write(keys.row(sequence.first_row + i) + start, values.row(sequence.first_row + i) + start);
+        SlotWriter(kernels_, shape.head_dim, head_block, position % kBlockTokens)
+            .write(shape.type, keys.row(sequence.first_row + i) + start, values.row(sequence.first_row + i) + start);
       }
     }
   }

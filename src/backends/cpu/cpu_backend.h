@@ -67,7 +67,7 @@ class CpuBackend : public ops::Backend {
     std::vector<std::size_t> input_row;   // in the operation's input
     std::vector<std::size_t> output_row;  // in each of its outputs
     AlignedBuffer codes;
-    AlignedBuffer scales;
+    AlignedBuffer factors;
     AlignedBuffer sums;
     AlignedBuffer floats;
     AlignedBuffer bf16;           // as the tile unit reads them

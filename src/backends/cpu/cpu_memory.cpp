@@ -17,7 +17,7 @@ struct PathRowsSize {
   void add_quantized(std::size_t num_rows, std::size_t k) {
     const QuantizedRowsSize size = quantized_rows_size(num_rows, k);
     quantized.codes_bytes = std::max(quantized.codes_bytes, size.codes_bytes);
-    quantized.scales_bytes = std::max(quantized.scales_bytes, size.scales_bytes);
+    quantized.factors_bytes = std::max(quantized.factors_bytes, size.factors_bytes);
     quantized.sums_bytes = std::max(quantized.sums_bytes, size.sums_bytes);
   }
   void add_floats(std::size_t num_rows, std::size_t k) {

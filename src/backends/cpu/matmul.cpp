@@ -64,12 +64,12 @@ void CpuBackend::quantize_rows(ops::Rows x, PathRows& rows) {
   const std::size_t num_rows = rows.input_row.size();
   const QuantizedRowsSize size = quantized_rows_size(num_rows, k);
   rows.codes.ensure(size.codes_bytes);
-  rows.scales.ensure(size.scales_bytes);
+  rows.factors.ensure(size.factors_bytes);
   rows.sums.ensure(size.sums_bytes);
   pool_.for_range(num_rows, 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       kernels_.quantize_row(x.row(rows.input_row[i]), k, rows.codes.as<std::int8_t>() + i * k,
-                            rows.scales.as<float>() + i * (k / kActivationGroup),
+                            rows.factors.as<GroupFactors>() + i * (k / kActivationGroup),
                             rows.sums.as<std::int32_t>() + i * (k / 16));
     }
   });
@@ -119,7 +119,7 @@ void CpuBackend::multiply_tile(const PathRows& rows, const TileTask& task) const
   const std::size_t lanes = matrix.lanes(task.tile_idx + task.num_tiles - 1);
   if (!rows.throughput && kernels_.int8_tile[kind] != nullptr) {
     const QuantizedRows quantized{rows.codes.as<std::int8_t>() + task.first_row * k,
-                                  rows.scales.as<float>() + task.first_row * (k / kActivationGroup),
+                                  rows.factors.as<GroupFactors>() + task.first_row * (k / kActivationGroup),
                                   rows.sums.as<std::int32_t>() + task.first_row * (k / 16)};
     kernels_.int8_tile[kind]({matrix.tile(task.tile_idx), matrix.tile_bytes(), task.num_tiles}, quantized,
                              task.num_rows, k, out.data(), lanes);

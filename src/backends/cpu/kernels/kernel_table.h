@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/float16.h"
+
 // The seam between the CPU backend and its kernels: raw pointers and sizes, one table of functions per instruction set.
 // Every table computes the same bits (docs/numerics.md); the generic one is the definition.
 namespace vitrine::backends::cpu {
@@ -75,12 +77,18 @@ alignas(16) constexpr std::uint8_t kIq4Table[16] = {1,   24,  45,  63,  79,  93,
 alignas(16) constexpr std::uint8_t kMxfp4Table[16] = {128, 129, 130, 131, 132, 134, 136, 140,
                                                       128, 127, 126, 125, 124, 122, 120, 116};
 
-// Activation rows as the latency path reads them: int8 codes with one scale per 32, and the sums of 16 codes that
-// formats with an offset or a minimum need.
+// What a group of 32 activations has in common.
+struct GroupFactors {
+  float scale;
+  float scaled_sum;  // scale * the sum of its codes: what a weight's minimum is multiplied with
+};
+
+// Activation rows as the latency path reads them: int8 codes, the factors of each 32, and the sums of 16 codes that
+// formats with an offset need.
 struct QuantizedRows {
-  const std::int8_t* codes;  // [num_rows][k]
-  const float* scales;       // [num_rows][k / 32]
-  const std::int32_t* sums;  // [num_rows][k / 16]
+  const std::int8_t* codes;     // [num_rows][k]
+  const GroupFactors* factors;  // [num_rows][k / 32]
+  const std::int32_t* sums;     // [num_rows][k / 16]
 };
 
 // Neighbouring packed tiles of 16 output rows each.
@@ -179,7 +187,9 @@ struct KernelTable {
   // gate[i] = activation(gate[i]) * up[i]
   void (*silu_mul)(float* gate, const float* up, std::size_t n);
   void (*gelu_tanh_mul)(float* gate, const float* up, std::size_t n);
-  void (*quantize_row)(const float* x, std::size_t k, std::int8_t* codes, float* scales, std::int32_t* sums);
+  void (*quantize_row)(const float* x, std::size_t k, std::int8_t* codes, GroupFactors* factors, std::int32_t* sums);
+  // n values to float16, ties to even, a NaN to a NaN; n is a multiple of 16.
+  void (*narrow_to_f16)(const float* x, std::size_t n, base::Float16* out);
   // Throughput path: slab [k][16] and rows [num_rows][k] hold bf16 values, subnormals count as zero.
   FloatTileKernel throughput_tile;
   const TileUnit* tile_unit;  // computes the same instead, where there is one; else nullptr
