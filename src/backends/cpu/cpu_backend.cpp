@@ -65,8 +65,8 @@ bool CpuBackend::keeps_source(tensor::DType type) const {
 std::size_t CpuBackend::scratch_bytes() const {
   std::size_t total = 0;
   for (const PathRows* rows : {&latency_rows_, &throughput_rows_}) {
-    total += rows->codes.size_bytes() + rows->factors.size_bytes() + rows->sums.size_bytes() +
-             rows->floats.size_bytes() + rows->bf16.size_bytes();
+    total +=
+        rows->codes.size_bytes() + rows->factors.size_bytes() + rows->floats.size_bytes() + rows->bf16.size_bytes();
   }
   for (const AlignedBuffer& buffer : thread_scratch_)
     total += buffer.size_bytes();

@@ -68,7 +68,6 @@ class CpuBackend : public ops::Backend {
     std::vector<std::size_t> output_row;  // in each of its outputs
     AlignedBuffer codes;
     AlignedBuffer factors;
-    AlignedBuffer sums;
     AlignedBuffer floats;
     AlignedBuffer bf16;           // as the tile unit reads them
     std::size_t bf16_stride = 0;  // rows from one of its k tiles to the next

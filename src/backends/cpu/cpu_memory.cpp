@@ -11,14 +11,13 @@ namespace {
 
 // The largest buffers that rows of one numeric path need, each grown by whatever operation needs most of it.
 struct PathRowsSize {
-  QuantizedRowsSize quantized{0, 0, 0};
+  QuantizedRowsSize quantized{0, 0};
   std::size_t floats_bytes = 0;
 
   void add_quantized(std::size_t num_rows, std::size_t k) {
     const QuantizedRowsSize size = quantized_rows_size(num_rows, k);
     quantized.codes_bytes = std::max(quantized.codes_bytes, size.codes_bytes);
     quantized.factors_bytes = std::max(quantized.factors_bytes, size.factors_bytes);
-    quantized.sums_bytes = std::max(quantized.sums_bytes, size.sums_bytes);
   }
   void add_floats(std::size_t num_rows, std::size_t k) {
     floats_bytes = std::max(floats_bytes, float_rows_bytes(num_rows, k));

@@ -15,6 +15,8 @@ namespace {
 
 // Rows that stay in the second-level cache while a run of tiles is multiplied with them.
 constexpr std::size_t kRowBlock = 128;
+// From so many rows on two tiles side by side are worth more than an even split over the threads.
+constexpr std::size_t kMinPairRows = 8;
 // Bytes of weights that a thread takes at a time.
 constexpr std::size_t kCacheChunkBytes = 64 * 1024;
 
@@ -65,12 +67,10 @@ void CpuBackend::quantize_rows(ops::Rows x, PathRows& rows) {
   const QuantizedRowsSize size = quantized_rows_size(num_rows, k);
   rows.codes.ensure(size.codes_bytes);
   rows.factors.ensure(size.factors_bytes);
-  rows.sums.ensure(size.sums_bytes);
   pool_.for_range(num_rows, 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       kernels_.quantize_row(x.row(rows.input_row[i]), k, rows.codes.as<std::int8_t>() + i * k,
-                            rows.factors.as<GroupFactors>() + i * (k / kActivationGroup),
-                            rows.sums.as<std::int32_t>() + i * (k / 16));
+                            rows.factors.as<GroupFactors>() + i * (k / kActivationGroup));
     }
   });
 }
@@ -119,8 +119,7 @@ void CpuBackend::multiply_tile(const PathRows& rows, const TileTask& task) const
   const std::size_t lanes = matrix.lanes(task.tile_idx + task.num_tiles - 1);
   if (!rows.throughput && kernels_.int8_tile[kind] != nullptr) {
     const QuantizedRows quantized{rows.codes.as<std::int8_t>() + task.first_row * k,
-                                  rows.factors.as<GroupFactors>() + task.first_row * (k / kActivationGroup),
-                                  rows.sums.as<std::int32_t>() + task.first_row * (k / 16)};
+                                  rows.factors.as<GroupFactors>() + task.first_row * (k / kActivationGroup)};
     kernels_.int8_tile[kind]({matrix.tile(task.tile_idx), matrix.tile_bytes(), task.num_tiles}, quantized,
                              task.num_rows, k, out.data(), lanes);
     return;
@@ -168,7 +167,7 @@ void CpuBackend::multiply(ops::Rows x, PathRows& rows) {
   const std::size_t for_cache = std::max<std::size_t>(1, kCacheChunkBytes * num_tiles / num_bytes);
   const std::size_t for_balance = std::max<std::size_t>(1, num_tiles / (4 * pool_.num_threads()));
   std::size_t grain = std::min(for_cache, for_balance);
-  if (grain > 1 || uses_tile_unit(rows)) grain += grain % 2;  // tiles are taken in pairs
+  if (grain > 1 || rows.input_row.size() >= kMinPairRows) grain += grain % 2;  // tiles are taken in pairs
   pool_.for_range(num_tiles, grain, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
     if (uses_tile_unit(rows)) return multiply_on_tile_unit(rows, thread_scratch_[thread_idx], begin, end);
     multiply_tiles(rows, thread_scratch_[thread_idx], begin, end);

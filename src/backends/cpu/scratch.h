@@ -9,17 +9,15 @@
 // Sizes of the buffers that CpuBackend's operations work in: they and the forecast of their memory reckon alike.
 namespace vitrine::backends::cpu {
 
-// Activation rows of width k as int8 codes, their factors and their sums.
+// Activation rows of width k as int8 codes and their factors.
 struct QuantizedRowsSize {
   std::size_t codes_bytes;
   std::size_t factors_bytes;
-  std::size_t sums_bytes;
 
-  std::size_t total() const { return codes_bytes + factors_bytes + sums_bytes; }
+  std::size_t total() const { return codes_bytes + factors_bytes; }
 };
 constexpr QuantizedRowsSize quantized_rows_size(std::size_t num_rows, std::size_t k) {
-  return {num_rows * k, num_rows * (k / kActivationGroup) * sizeof(GroupFactors),
-          num_rows * (k / 16) * sizeof(std::int32_t)};
+  return {num_rows * k, num_rows * (k / kActivationGroup) * sizeof(GroupFactors)};
 }
 
 constexpr std::size_t float_rows_bytes(std::size_t num_rows, std::size_t k) {

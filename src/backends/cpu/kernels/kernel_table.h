@@ -80,15 +80,14 @@ alignas(16) constexpr std::uint8_t kMxfp4Table[16] = {128, 129, 130, 131, 132, 1
 // What a group of 32 activations has in common.
 struct GroupFactors {
   float scale;
-  float scaled_sum;  // scale * the sum of its codes: what a weight's minimum is multiplied with
+  float scaled_sum;           // scale * the sum of its codes: what a weight's minimum is multiplied with
+  std::int32_t half_sums[2];  // of 16 codes each: what a weight's offset is multiplied with
 };
 
-// Activation rows as the latency path reads them: int8 codes, the factors of each 32, and the sums of 16 codes that
-// formats with an offset need.
+// Activation rows as the latency path reads them.
 struct QuantizedRows {
   const std::int8_t* codes;     // [num_rows][k]
   const GroupFactors* factors;  // [num_rows][k / 32]
-  const std::int32_t* sums;     // [num_rows][k / 16]
 };
 
 // Neighbouring packed tiles of 16 output rows each.
@@ -187,7 +186,7 @@ struct KernelTable {
   // gate[i] = activation(gate[i]) * up[i]
   void (*silu_mul)(float* gate, const float* up, std::size_t n);
   void (*gelu_tanh_mul)(float* gate, const float* up, std::size_t n);
-  void (*quantize_row)(const float* x, std::size_t k, std::int8_t* codes, GroupFactors* factors, std::int32_t* sums);
+  void (*quantize_row)(const float* x, std::size_t k, std::int8_t* codes, GroupFactors* factors);
   // n values to float16, ties to even, a NaN to a NaN; n is a multiple of 16.
   void (*narrow_to_f16)(const float* x, std::size_t n, base::Float16* out);
   // Throughput path: slab [k][16] and rows [num_rows][k] hold bf16 values, subnormals count as zero.
