@@ -82,7 +82,7 @@ class Backend {
   virtual bool keeps_source(tensor::DType type) const = 0;
   // Which kernel multiplies rows of that role with a matrix, or attends over a cache, for people: "q4_1 int8 avx512".
   virtual std::string kernel_name(const Matrix& matrix, Role role) const = 0;
-  virtual std::string attention_name(tensor::DType type) const = 0;
+  virtual std::string attention_name(tensor::DType type, Role role) const = 0;
 
   // out[i] = table[ids[i]] * scale
   void embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out);

@@ -112,7 +112,8 @@ void ObservedBackend::do_attention(Rows queries, const AttentionShape& shape, co
                                    Rows out) {
   observer_.on_attention(queries, shape, context);
   const kvcache::KvCacheShape& cache = context.cache->shape();
-  Work work{.kernel = inner_.attention_name(cache.type)};
+  const SequenceRows& first = context.sequences.front();
+  Work work{.kernel = inner_.attention_name(cache.type, first.role(first.first_position))};
   for (const SequenceRows& sequence : context.sequences) {
     work.bytes += num_positions_read(sequence, shape.window) * position_bytes(cache);
     // A score and its share of the sum of values.

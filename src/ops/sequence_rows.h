@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -18,6 +19,10 @@ struct SequenceRows {
   std::span<const kvcache::BlockId>
       block_table;  // covers positions [0, first_position + num_rows); owned by the caller
 
+  // They come first.
+  std::size_t num_prompt_rows() const {
+    return prompt_tokens <= first_position ? 0 : std::min(num_rows, prompt_tokens - first_position);
+  }
   Role role(std::size_t position) const { return position < prompt_tokens ? Role::kPrompt : Role::kGenerated; }
 };
 

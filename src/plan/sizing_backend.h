@@ -18,7 +18,7 @@ class SizingBackend final : public ops::Backend {
   std::unique_ptr<ops::Matrix> load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) override;
   bool keeps_source(tensor::DType type) const override { return memory_.keeps_source(type); }
   std::string kernel_name(const ops::Matrix&, ops::Role) const override { return {}; }
-  std::string attention_name(tensor::DType) const override { return {}; }
+  std::string attention_name(tensor::DType, ops::Role) const override { return {}; }
   const std::vector<ops::MatrixSize>& matrices() const { return matrices_; }
 
  private:

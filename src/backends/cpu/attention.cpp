@@ -308,7 +308,20 @@ class CpuBackend::AttentionPass {
 
 void CpuBackend::do_attention(ops::Rows queries, const ops::AttentionShape& shape, const ops::AttentionContext& context,
                               ops::Rows out) {
-  AttentionPass(*this, queries, shape, context, out).run();
+  if (options_.paths.prompt != NumericPath::kThroughput)
+    return AttentionPass(*this, queries, shape, context, out).run();
+  attend_prompts(queries, shape, context, out);
+  std::vector<ops::SequenceRows> generated;
+  for (ops::SequenceRows sequence : context.sequences) {
+    const std::size_t num_prompt_rows = sequence.num_prompt_rows();
+    sequence.first_row += num_prompt_rows;
+    sequence.first_position += num_prompt_rows;
+    sequence.num_rows -= num_prompt_rows;
+    if (sequence.num_rows > 0) generated.push_back(sequence);
+  }
+  if (generated.empty()) return;
+  const ops::AttentionContext rest{context.cache, context.layer_idx, generated};
+  AttentionPass(*this, queries, shape, rest, out).run();
 }
 
 }  // namespace vitrine::backends::cpu

@@ -70,7 +70,7 @@ std::size_t CpuBackend::scratch_bytes() const {
   }
   for (const AlignedBuffer& buffer : thread_scratch_)
     total += buffer.size_bytes();
-  return total + attention_records_.size_bytes();
+  return total + attention_records_.size_bytes() + attention_slabs_.size_bytes();
 }
 
 void CpuBackend::do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, ops::Rows out) {

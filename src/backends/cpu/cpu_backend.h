@@ -49,7 +49,7 @@ class CpuBackend : public ops::Backend {
   std::unique_ptr<ops::Matrix> load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) override;
   bool keeps_source(tensor::DType type) const override;
   std::string kernel_name(const ops::Matrix& matrix, ops::Role role) const override;
-  std::string attention_name(tensor::DType type) const override;
+  std::string attention_name(tensor::DType type, ops::Role role) const override;
   // To be called once a model's weights are loaded; with a cache, they are there at the next start.
   void finish_loading() { weights_.finish(); }
   std::size_t weight_bytes_from_cache() const { return weights_.bytes_from_cache(); }
@@ -108,6 +108,7 @@ class CpuBackend : public ops::Backend {
   };
 
   class AttentionPass;
+  class TileAttention;
 
   NumericPath path_of(ops::Role role, ops::MatrixUse use) const;
   PathRows& rows_of(ops::Role role, ops::MatrixUse use);
@@ -129,6 +130,9 @@ class CpuBackend : public ops::Backend {
   void multiply_slabs(const PathRows& rows, const Product& product, std::size_t tile_idx, std::size_t num_slabs,
                       AlignedBuffer& scratch) const;
   AttentionKernel attention_kernel(tensor::DType type) const;
+  // The throughput path's rows of attention.
+  void attend_prompts(ops::Rows queries, const ops::AttentionShape& shape, const ops::AttentionContext& context,
+                      ops::Rows out);
 
   Options options_;
   const KernelTable& kernels_;
@@ -140,6 +144,7 @@ class CpuBackend : public ops::Backend {
   std::vector<std::vector<std::size_t>> choosers_;  // [num_experts]: the choices that fell on each
   std::vector<AlignedBuffer> thread_scratch_;       // [num_threads]: attention scores, weight slabs
   AlignedBuffer attention_records_;                 // of tasks that threads share
+  AlignedBuffer attention_slabs_;                   // a sequence's keys and values of one layer, as matrices in bf16
 };
 
 }  // namespace vitrine::backends::cpu

@@ -106,14 +106,21 @@ std::size_t CpuMemory::attention_scratch(const ops::StepSize& step, std::size_t 
   const std::size_t group = step.num_heads / step.num_kv_heads;
   const AttentionTaskSize size = attention_task_size(kernels_, group, step.head_dim);
   const std::size_t num_parts = max_parts(step, size.tile_rows);
+  const bool has_prompts = paths_.prompt != NumericPath::kThroughput;  // among the rows that this reckons with
   // With as many tiles as are just too few for the threads.
-  const std::size_t max_tiles = step.num_prompt_rows / size.tile_rows + step.num_sequences;
+  const std::size_t max_tiles = (has_prompts ? step.num_prompt_rows / size.tile_rows : 0) + step.num_sequences;
   std::size_t num_tiles = std::min((4 * num_threads_ - 1) / step.num_kv_heads, max_tiles);
   if (!shares_parts(num_tiles * step.num_kv_heads, num_parts, num_threads_)) num_tiles = 0;
   const std::size_t shared = num_tiles * step.num_kv_heads * num_parts * size.part_bytes;
   const bool has_whole_tasks = !shares_parts(max_tiles * step.num_kv_heads, num_parts, num_threads_);
-  const std::size_t own = size.score_bytes + (has_whole_tasks ? num_parts * size.part_bytes : 0);
-  return shared + num_threads_ * std::max(slab, own);
+  std::size_t own = size.score_bytes + (has_whole_tasks ? num_parts * size.part_bytes : 0);
+  std::size_t slabs = 0;
+  if (!has_prompts && step.num_prompt_rows > 0) {
+    const TileAttentionSize prompts = tile_attention_size(kernels_, group, step.head_dim);
+    slabs = step.num_kv_heads * max_parts(step, step.num_prompt_rows) * prompts.slab_bytes();
+    own = std::max(own, prompts.thread_bytes(max_parts(step, prompts.tile_rows)));
+  }
+  return shared + slabs + num_threads_ * std::max(slab, own);
 }
 
 }  // namespace vitrine::backends::cpu

@@ -45,8 +45,12 @@ std::string CpuBackend::kernel_name(const ops::Matrix& matrix, ops::Role role) c
   return fmt::format("{} {}, {}", tensor::dtype_info(weight.type()).name, how, isa_name(options_.isa));
 }
 
-std::string CpuBackend::attention_name(tensor::DType type) const {
-  return fmt::format("{} cache in float32, {}", tensor::dtype_info(type).name, isa_name(options_.isa));
+std::string CpuBackend::attention_name(tensor::DType type, ops::Role role) const {
+  const bool is_throughput = path_of(role, ops::MatrixUse::kLayer) == NumericPath::kThroughput;
+  const std::string_view how = !is_throughput                  ? "in float32"
+                               : kernels_.tile_unit != nullptr ? "as bf16 on tiles"
+                                                               : "as bf16";
+  return fmt::format("{} cache {}, {}", tensor::dtype_info(type).name, how, isa_name(options_.isa));
 }
 
 void CpuBackend::split_rows(std::span<const ops::Role> roles, ops::MatrixUse use) {

@@ -66,6 +66,48 @@ constexpr AttentionTaskSize attention_task_size(const KernelTable& kernels, std:
           tile_rows * heads_per_kv_head * attention_record(head_dim) * sizeof(float)};
 }
 
+// Attention of prompt rows on the throughput path. Elements are bf16 for the tile unit, floats without one.
+struct TileAttentionSize {
+  std::size_t tile_rows;      // rows of one sequence in a task: with their heads they fill a few tiles
+  std::size_t queries;        // of a task
+  std::size_t tile_bytes;     // 32 inputs of 16 outputs
+  std::size_t key_bytes;      // slabs of one KV head's keys in one part, one slab for each block of 16 positions
+  std::size_t value_bytes;    // and of its values, one for every 16 channels
+  std::size_t block_bytes;    // a thread's: a block of the cache in float
+  std::size_t query_bytes;    // a task's queries
+  std::size_t weight_bytes;   // their weights for the positions of a part
+  std::size_t product_bytes;  // the same in float
+  std::size_t sums_bytes;
+  std::size_t record_bytes;  // their records, for each part
+
+  constexpr std::size_t slab_bytes() const { return key_bytes + value_bytes; }
+  constexpr std::size_t thread_bytes(std::size_t num_parts) const {
+    return block_bytes + query_bytes + weight_bytes + product_bytes + sums_bytes + num_parts * record_bytes;
+  }
+};
+constexpr TileAttentionSize tile_attention_size(const KernelTable& kernels, std::size_t heads_per_kv_head,
+                                                std::size_t head_dim) {
+  constexpr std::size_t kQueries = 64;
+  const bool has_tiles = kernels.tile_unit != nullptr;
+  const std::size_t rows = heads_per_kv_head < kQueries ? kQueries / heads_per_kv_head : 1;
+  const std::size_t queries = rows * heads_per_kv_head;
+  const std::size_t tile_bytes = kTileHalves * (has_tiles ? sizeof(std::uint16_t) : sizeof(float));
+  const auto rows_bytes = [&](std::size_t k) {
+    return has_tiles ? tile_rows_bytes(queries, k) : float_rows_bytes(queries, num_k_tiles(k) * kTileK);
+  };
+  return {.tile_rows = rows,
+          .queries = queries,
+          .tile_bytes = tile_bytes,
+          .key_bytes = kAttentionPart / kTileRows * num_k_tiles(head_dim) * tile_bytes,
+          .value_bytes = head_dim / kTileRows * num_k_tiles(kAttentionPart) * tile_bytes,
+          .block_bytes = kTileRows * head_dim * sizeof(float),
+          .query_bytes = rows_bytes(head_dim),
+          .weight_bytes = rows_bytes(kAttentionPart),
+          .product_bytes = queries * kAttentionPart * sizeof(float),
+          .sums_bytes = (queries + kTileUnitRows - 1) / kTileUnitRows * 2 * kTileUnitRows * kTileRows * sizeof(float),
+          .record_bytes = queries * attention_record(head_dim) * sizeof(float)};
+}
+
 // So few tasks that their parts are shared out as well, into records that all threads see.
 constexpr bool shares_parts(std::size_t num_tasks, std::size_t num_parts, std::size_t num_threads) {
   return num_parts > 1 && num_tasks < 4 * num_threads;

@@ -26,7 +26,7 @@ void CpuBackend::multiply_slabs(const PathRows& rows, const Product& product, st
                                 std::size_t num_slabs, AlignedBuffer& scratch) const {
   const PackedMatrix& matrix = *product.matrix;
   const std::size_t k = matrix.in_features();
-  const std::size_t slab_size = num_k_tiles(k) * kTileK * kTileRows;
+  const std::size_t slab_size = num_k_tiles(k) * kTileHalves;
   scratch.ensure(tile_scratch_bytes(k));
   auto* sums = scratch.as<float>();
   auto* slabs = reinterpret_cast<std::uint16_t*>(sums + 2 * kSumsOfSlab);
@@ -39,6 +39,7 @@ void CpuBackend::multiply_slabs(const PathRows& rows, const Product& product, st
     for (std::size_t i = 0; i < num_rows; ++i)
       out[i] = product.out.row(rows.output_row[first_row + i]) + tile_idx * kTileRows;
     kernels_.tile_unit->multiply({.slabs = slabs,
+                                  .slab_stride = slab_size,
                                   .num_slabs = num_slabs,
                                   .k_tiles = num_k_tiles(k),
                                   .rows = rows.bf16.as<std::uint16_t>() + first_row * kTileK,

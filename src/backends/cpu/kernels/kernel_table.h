@@ -141,17 +141,24 @@ struct AttentionPart {
 };
 using AttentionKernel = void (*)(const AttentionPart& part);
 
+struct AttentionWeights {
+  float largest;
+  float sum;
+};
+
 // Inputs in a tile of the tile unit (AMX-BF16, Intel SDM: TDPBF16PS). Rows and weights are padded to whole tiles with
 // zeros, which change no sum.
 inline constexpr std::size_t kTileK = 32;
+inline constexpr std::size_t kTileHalves = 16 * kTileK;  // elements of a tile
 constexpr std::size_t num_k_tiles(std::size_t k) {
   return (k + kTileK - 1) / kTileK;
 }
 
-// One or two neighbouring weight tiles times activation rows, all in bf16. Rows are read in sixteens: as many must be
-// readable behind the last as it takes.
+// One or two weight tiles times activation rows, all in bf16. Rows are read in sixteens: as many must be readable
+// behind the last as it takes.
 struct TileProduct {
   const std::uint16_t* slabs;  // [num_slabs][k_tiles][16 pairs of inputs][16 output rows][2]
+  std::size_t slab_stride;     // elements from the first slab to the second
   std::size_t num_slabs;       // 1 or 2
   std::size_t k_tiles;
   const std::uint16_t* rows;  // [k_tiles][row_stride][32]
@@ -170,6 +177,9 @@ struct TileUnit {
   std::array<void (*)(const std::uint8_t* tile, std::size_t k, std::uint16_t* slab), kNumPackedKinds> decode_slab;
   // The same from values [k][16].
   void (*pack_slab)(const float* values, std::size_t k, std::uint16_t* slab);
+  // Sixteen rows of 16 elements of the kind, `stride` elements apart, to half a k tile of a slab: rows from `num_valid`
+  // on count as zeros. Only for kF32, kF16 and kBF16.
+  std::array<void (*)(const void* rows, std::size_t stride, std::size_t num_valid, std::uint16_t* slab), 3> pack_rows;
   // An activation row [k] to its place in [k_tiles][row_stride][32].
   void (*pack_row)(const float* x, std::size_t k, std::uint16_t* row, std::size_t row_stride);
   // Between begin() and end() the calling thread may multiply.
@@ -203,6 +213,11 @@ struct KernelTable {
   AttentionKernel attention_bf16;
   AttentionKernel attention_q8_0;
   std::size_t attention_queries;  // that share a pass over a block
+  // The same by way of matrix products: of a query's products with the keys of a part, [kAttentionPart], those of the
+  // positions [first, last), multiples of 16, become weights: exp(product * scale - the largest), zero outside of
+  // [begin, end). Returns the largest and the sum, as the head of a record holds them.
+  AttentionWeights (*attention_weights)(float* products, std::size_t first, std::size_t last, std::size_t begin,
+                                        std::size_t end, float scale);
   // A query's result from its records of all parts, `stride` floats apart.
   void (*combine_attention)(const float* records, std::size_t num_parts, std::size_t stride, std::size_t head_dim,
                             float* out);
