@@ -43,7 +43,7 @@ std::string PathTable::name() const {
 
 CpuBackend::CpuBackend(const Options& options)
     : options_(options),
-      kernels_(kernel_table(options.isa)),
+      kernels_(options.kernels != nullptr ? *options.kernels : kernel_table(options.isa)),
       pool_(std::max<std::size_t>(1, options.num_threads)),
       weights_(options.cache),
       thread_scratch_(pool_.num_threads()) {

@@ -43,6 +43,7 @@ class CpuBackend : public ops::Backend {
     std::size_t num_threads = 1;
     PathTable paths;
     std::optional<PackedCache> cache = std::nullopt;  // of packed weights
+    const KernelTable* kernels = nullptr;             // in place of the instruction set's own
   };
   explicit CpuBackend(const Options& options);
 
