@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "backends/cpu/cpu_memory.h"
 #include "vitrine/runtime_flags.h"
@@ -13,6 +14,8 @@ struct BackendChoice {
   backends::cpu::Isa isa = backends::cpu::Isa::kGeneric;
   backends::cpu::PathTable paths;
   std::size_t num_threads = 1;
+  std::vector<unsigned> pinned_cpus{};  // of each thread, where they are to be kept on theirs; else empty
+  std::vector<unsigned> numa_nodes{};   // that memory comes from by turns; empty: as the system sees fit
 
   std::unique_ptr<ops::MemoryModel> memory() const;
 };

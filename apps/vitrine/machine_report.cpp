@@ -11,8 +11,8 @@ nlohmann::ordered_json machine_json(const tools::Machine& machine, const Backend
   const tools::Cpus& cpus = machine.cpus;
   return {{"cpu", machine.cpu},
           {"num_cpus", cpus.allowed.size()},
-          {"num_cores", cpus.num_cores},
-          {"num_numa_nodes", cpus.num_nodes},
+          {"num_cores", cpus.cores.size()},
+          {"num_numa_nodes", cpus.num_nodes()},
           {"cpu_quota", cpus.quota ? nlohmann::ordered_json(*cpus.quota) : nullptr},
           {"threads", backend.num_threads},
           {"isa", backends::cpu::isa_name(backend.isa)},

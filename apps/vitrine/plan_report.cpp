@@ -82,7 +82,7 @@ std::string machine_line(const tools::Machine& machine) {
   std::string line =
       fmt::format("{}: {} of {} available", machine.cpu.empty() ? "this machine" : machine.cpu,
                   hub::format_bytes(machine.available_memory_bytes), hub::format_bytes(machine.total_memory_bytes));
-  if (machine.cpus.num_nodes > 1) line += fmt::format(", spread over {} NUMA nodes", machine.cpus.num_nodes);
+  if (machine.cpus.num_nodes() > 1) line += fmt::format(", spread over {} NUMA nodes", machine.cpus.num_nodes());
   return line;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/cpu_placement.h"
 #include "models/registry.h"
 #include "plan/network.h"
 #include "tools/hub/environment.h"
@@ -42,8 +43,10 @@ std::optional<backends::cpu::PackedCache> packed_cache(const RuntimeFlags& flags
 
 std::unique_ptr<CpuBackend> make_backend(const RuntimeFlags& flags, const loader::WeightSource& weights) {
   const BackendChoice choice = choose_backend(flags);
+  if (!choice.numa_nodes.empty()) base::interleave_memory(choice.numa_nodes);
   return std::make_unique<CpuBackend>(CpuBackend::Options{.isa = choice.isa,
                                                           .num_threads = choice.num_threads,
+                                                          .pinned_cpus = choice.pinned_cpus,
                                                           .paths = choice.paths,
                                                           .cache = packed_cache(flags, weights)});
 }

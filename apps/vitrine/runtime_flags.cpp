@@ -32,6 +32,10 @@ void add_runtime_flags(const Parser& parser, RuntimeFlags& flags) {
   parser.add("-t,--threads", flags.num_threads, "Threads (default: every CPU this process may use)")
       .between(1, 1024)
       .group(kGroup);
+  parser
+      .add_switch("--pin-threads", flags.pin_threads,
+                  "Keep each worker thread on a core of its own; for a machine that runs nothing else")
+      .group(kGroup);
   parser.add("--kv-type", flags.kv_type, "Type of the KV cache: f16 (default), bf16, f32 or q8_0").group(kGroup);
   parser.add("--kv-memory", flags.kv_memory, "Memory of the KV cache, such as 4GiB").group(kGroup);
   parser

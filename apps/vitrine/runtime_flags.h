@@ -25,6 +25,7 @@ struct RuntimeFlags {
   bool static_batches = false;
   bool no_kv_cache = false;
   bool contiguous_kv = false;
+  bool pin_threads = false;
   bool reference = false;  // everything in plain float32
   bool no_repack_cache = false;
 };

@@ -1,6 +1,9 @@
 #include "base/thread_pool.h"
 
+#include <optional>
+
 #include "base/check.h"
+#include "base/cpu_placement.h"
 
 namespace vitrine::base {
 namespace {
@@ -20,10 +23,15 @@ void pause_cpu() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(std::size_t num_threads) : state_(kClosed) {
+ThreadPool::ThreadPool(std::size_t num_threads, std::span<const unsigned> cpus) : state_(kClosed) {
+  VT_CHECK(cpus.empty() || cpus.size() >= num_threads, "a CPU for each thread");
   VT_CHECK(num_threads >= 1 && num_threads <= kMaxWorkers + 1, "a number of threads that the pool can count");
   for (std::size_t thread_idx = 1; thread_idx < num_threads; ++thread_idx) {
-    workers_.emplace_back([this, thread_idx] { work(thread_idx); });
+    const std::optional<unsigned> cpu = cpus.empty() ? std::nullopt : std::optional(cpus[thread_idx]);
+    workers_.emplace_back([this, thread_idx, cpu] {
+      if (cpu) run_on_cpu(*cpu);
+      work(thread_idx);
+    });
   }
 }
 

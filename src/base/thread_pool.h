@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -16,8 +17,9 @@ namespace vitrine::base {
 // for_range() is to be called from one thread at a time and must not be nested.
 class ThreadPool {
  public:
-  // num_threads counts the caller; at least 1.
-  explicit ThreadPool(std::size_t num_threads);
+  // num_threads counts the caller; at least 1. With `cpus`, one for each thread, the workers are kept on theirs; the
+  // caller, which other threads may descend from, goes where the system puts it.
+  explicit ThreadPool(std::size_t num_threads, std::span<const unsigned> cpus = {});
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
   ~ThreadPool();

@@ -55,9 +55,7 @@ class ObservedBackend final : public Backend {
   }
   bool keeps_source(tensor::DType type) const override { return inner_.keeps_source(type); }
   std::string kernel_name(const Matrix& matrix, Role role) const override { return inner_.kernel_name(matrix, role); }
-  std::string attention_name(tensor::DType type, Role role) const override {
-    return inner_.attention_name(type, role);
-  }
+  std::string attention_name(tensor::DType type, Role role) const override { return inner_.attention_name(type, role); }
 
  private:
   struct Work {

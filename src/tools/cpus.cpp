@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -37,28 +38,29 @@ fs::path cpu_folder(const fs::path& root, unsigned cpu) {
   return root / fmt::format("sys/devices/system/cpu/cpu{}", cpu);
 }
 
-std::size_t count_cores(const fs::path& root, std::span<const unsigned> cpus) {
+// Of each core its first CPU; all CPUs where the machine does not say which share one.
+std::vector<unsigned> one_of_each_core(const fs::path& root, std::span<const unsigned> cpus) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> cores;  // package, core
+  std::vector<unsigned> first_cpus;
   for (const unsigned cpu : cpus) {
     const fs::path topology = cpu_folder(root, cpu) / "topology";
     const auto core = file_number(topology / "core_id");
-    if (!core) return cpus.size();
-    cores.emplace(file_number(topology / "physical_package_id").value_or(0), *core);
+    if (!core) return {cpus.begin(), cpus.end()};
+    if (cores.emplace(file_number(topology / "physical_package_id").value_or(0), *core).second)
+      first_cpus.push_back(cpu);
   }
-  return cores.size();
+  return first_cpus;
 }
 
 // A CPU's folder has a link nodeN to the node that it lies in.
-std::size_t count_nodes(const fs::path& root, std::span<const unsigned> cpus) {
-  std::set<std::string> nodes;
-  for (const unsigned cpu : cpus) {
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(cpu_folder(root, cpu), ignored)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("node") && first_number(name)) nodes.insert(name);
-    }
+std::optional<unsigned> node_of(const fs::path& root, unsigned cpu) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(cpu_folder(root, cpu), ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("node")) continue;
+    if (const auto node = first_number(name)) return static_cast<unsigned>(*node);
   }
-  return std::max<std::size_t>(1, nodes.size());
+  return std::nullopt;
 }
 
 // cpu.max holds "QUOTA PERIOD" or "max PERIOD"; version 1 has a file for each, and -1 where there is no quota.
@@ -86,17 +88,24 @@ std::optional<double> tightest_quota(const fs::path& root) {
 }  // namespace
 
 std::size_t Cpus::num_threads() const {
-  if (!quota) return num_cores;
-  const auto paid = static_cast<std::size_t>(std::ceil(std::min(*quota, static_cast<double>(num_cores))));
-  return std::clamp<std::size_t>(paid, 1, num_cores);
+  if (!quota) return cores.size();
+  const auto paid = static_cast<std::size_t>(std::ceil(std::min(*quota, static_cast<double>(cores.size()))));
+  return std::clamp<std::size_t>(paid, 1, cores.size());
 }
 
 Cpus read_cpus(const fs::path& root, std::span<const unsigned> allowed) {
   Cpus cpus;
   cpus.allowed.assign(allowed.begin(), allowed.end());
   if (cpus.allowed.empty()) cpus.allowed = cpus_of_this_process();
-  cpus.num_cores = count_cores(root, cpus.allowed);
-  cpus.num_nodes = count_nodes(root, cpus.allowed);
+  cpus.cores = one_of_each_core(root, cpus.allowed);
+  std::map<unsigned, std::optional<unsigned>> nodes;
+  for (const unsigned cpu : cpus.allowed)
+    nodes[cpu] = node_of(root, cpu);
+  std::ranges::stable_sort(cpus.cores, {}, [&](unsigned cpu) { return nodes[cpu]; });
+  std::set<unsigned> distinct;
+  for (const auto& [cpu, node] : nodes)
+    if (node) distinct.insert(*node);
+  cpus.nodes.assign(distinct.begin(), distinct.end());
   cpus.quota = tightest_quota(root);
   return cpus;
 }

@@ -47,7 +47,7 @@ tools::Machine usual_machine() {
   tools::Machine machine;
   machine.cpu = "Some CPU";
   machine.cpus.allowed = {0, 1, 2, 3};
-  machine.cpus.num_cores = 4;
+  machine.cpus.cores = {0, 1, 2, 3};
   machine.total_memory_bytes = std::uint64_t{16} << 30U;
   machine.available_memory_bytes = std::uint64_t{8} << 30U;
   return machine;
@@ -73,7 +73,7 @@ TEST(DoctorMachine, WhereAllIsWellNothingIsToBeDone) {
 TEST(DoctorMachine, EachFaultHasItsFix) {
   tools::Machine machine = usual_machine();
   machine.cpus.quota = 1.5;
-  machine.cpus.num_nodes = 2;
+  machine.cpus.nodes = {0, 1};
   machine.available_memory_bytes = std::uint64_t{100} << 20U;
   RunFacts run = usual_run();
   run.isa = "avx2";

@@ -92,13 +92,15 @@ TEST(Cpus, HyperThreadsOfACoreCountOnce) {
   const FakeRoot root;
   write_topology(root);
   const auto read = [&](std::vector<unsigned> allowed) { return read_cpus(root.path(), allowed); };
-  EXPECT_EQ(read({0, 1, 2, 3}).num_cores, 2U);
-  EXPECT_EQ(read({0, 2}).num_cores, 1U);
-  EXPECT_EQ(read({0, 1, 4}).num_cores, 3U);
-  EXPECT_EQ(read({0, 1, 2, 3}).num_nodes, 1U);
-  EXPECT_EQ(read({0, 4}).num_nodes, 2U);
+  EXPECT_EQ(read({0, 1, 2, 3}).cores.size(), 2U);
+  EXPECT_EQ(read({0, 2}).cores.size(), 1U);
+  EXPECT_EQ(read({0, 1, 4}).cores.size(), 3U);
+  EXPECT_EQ(read({0, 1, 2, 3}).num_nodes(), 1U);
+  EXPECT_EQ(read({0, 4}).num_nodes(), 2U);
+  EXPECT_EQ(read({0, 1, 2, 3, 4}).cores, (std::vector<unsigned>{0, 1, 4}));
+  EXPECT_EQ(read({4, 3, 2}).nodes, (std::vector<unsigned>{0, 1}));
   EXPECT_EQ(read({0, 1, 2, 3, 4}).num_threads(), 3U);
-  EXPECT_EQ(read({0, 7}).num_cores, 2U) << "where the kernel does not tell, a CPU is a core";
+  EXPECT_EQ(read({0, 7}).cores.size(), 2U) << "where the kernel does not tell, a CPU is a core";
 }
 
 TEST(Cpus, TheTightestQuotaOfAllLevelsCutsTheThreads) {
@@ -132,7 +134,7 @@ TEST(Cpus, AQuotaOfVersionOneIsReadToo) {
 
 TEST(Cpus, ThisProcessMayRunSomewhere) {
   const Cpus cpus = read_cpus();
-  EXPECT_GE(cpus.allowed.size(), cpus.num_cores);
+  EXPECT_GE(cpus.allowed.size(), cpus.cores.size());
   EXPECT_GE(cpus.num_threads(), 1U);
 }
 

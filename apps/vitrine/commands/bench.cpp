@@ -246,7 +246,7 @@ class BenchMachine {
     out.print(fmt::format("{}, {}, {:.1f} GB of memory\n", printable(machine.cpu), isa,
                           static_cast<double>(machine.total_memory_bytes) / 1e9));
     out.print(fmt::format("{}: {}, {}, {}; a model runs on {} unless told\n\n", counted(cpus.allowed.size(), "CPU"),
-                          counted(cpus.num_cores, "core"), counted(cpus.num_nodes, "NUMA node"),
+                          counted(cpus.cores.size(), "core"), counted(cpus.num_nodes(), "NUMA node"),
                           cpus.quota ? fmt::format("a quota of {:.2f} CPUs", *cpus.quota) : "no quota",
                           counted(cpus.num_threads(), "thread")));
   }

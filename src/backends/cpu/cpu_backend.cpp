@@ -44,7 +44,7 @@ std::string PathTable::name() const {
 CpuBackend::CpuBackend(const Options& options)
     : options_(options),
       kernels_(options.kernels != nullptr ? *options.kernels : kernel_table(options.isa)),
-      pool_(std::max<std::size_t>(1, options.num_threads)),
+      pool_(std::max<std::size_t>(1, options.num_threads), options.pinned_cpus),
       weights_(options.cache),
       thread_scratch_(pool_.num_threads()) {
   VT_CHECK((options.paths.prompt == NumericPath::kReference) == (options.paths.generated == NumericPath::kReference),

@@ -41,6 +41,7 @@ class CpuBackend : public ops::Backend {
   struct Options {
     Isa isa = Isa::kGeneric;
     std::size_t num_threads = 1;
+    std::vector<unsigned> pinned_cpus = {};  // as ThreadPool takes them
     PathTable paths;
     std::optional<PackedCache> cache = std::nullopt;  // of packed weights
     const KernelTable* kernels = nullptr;             // in place of the instruction set's own

@@ -73,14 +73,14 @@ Check check_amx(const HostFacts& host, const RunFacts& run) {
 Check check_threads(const tools::Machine& machine, const RunFacts& run) {
   const tools::Cpus& cpus = machine.cpus;
   std::string detail =
-      fmt::format("{} threads on {} cores ({} CPUs)", run.num_threads, cpus.num_cores, cpus.allowed.size());
-  if (!cpus.quota || *cpus.quota >= static_cast<double>(cpus.num_cores)) return ok("threads", detail);
+      fmt::format("{} threads on {} cores ({} CPUs)", run.num_threads, cpus.cores.size(), cpus.allowed.size());
+  if (!cpus.quota || *cpus.quota >= static_cast<double>(cpus.cores.size())) return ok("threads", detail);
   return warn("threads", fmt::format("{}; the control group pays for {:g} CPUs", detail, *cpus.quota),
-              fmt::format("give the container all cores (docker run --cpus {}), or fewer to share", cpus.num_cores));
+              fmt::format("give the container all cores (docker run --cpus {}), or fewer to share", cpus.cores.size()));
 }
 
 Check check_numa(const tools::Machine& machine) {
-  const std::size_t num_nodes = machine.cpus.num_nodes;
+  const std::size_t num_nodes = machine.cpus.num_nodes();
   if (num_nodes <= 1) return ok("numa", "one node");
   return warn("numa", fmt::format("the threads lie in {} nodes; reading another node's memory is slower", num_nodes),
               "run one server a node: numactl --cpunodebind=0 --membind=0 vitrine serve ...");
