@@ -1,20 +1,23 @@
-// How fast a tokenizer encodes: `encode MODEL FILE...` prints MB per second of CPU time for each text file, the median
-// of several runs on one thread. MODEL: a file or folder.
+// How fast a tokenizer is: `encode MODEL FILE` encodes a text once from its beginning to its end, a chunk of 1 MB a
+// call, decodes each chunk's ids, and prints one JSON object: bytes and seconds of CPU time of the first chunk in this
+// process and of all others, on one thread. MODEL: a file or folder.
 #include <time.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/open_model.h"
 
 namespace {
 
 using namespace vitrine;
-constexpr int kNumRuns = 5;
+constexpr std::size_t kChunkBytes = 1'000'000;
 
 double cpu_seconds() {
   timespec now{};
@@ -22,30 +25,60 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-double encode_seconds(const tokenizer::Tokenizer& tokenizer, std::string_view text, std::size_t& num_tokens) {
-  std::vector<double> seconds;
-  for (int run = 0; run < kNumRuns; ++run) {
-    const double start = cpu_seconds();
-    num_tokens = tokenizer.encode(text, {}).value_or_throw().size();
-    seconds.push_back(cpu_seconds() - start);
+struct Timed {
+  std::size_t bytes = 0;
+  double encode_seconds = 0;
+  double decode_seconds = 0;
+
+  nlohmann::ordered_json json() const {
+    return {{"bytes", bytes}, {"encode_s", encode_seconds}, {"decode_s", decode_seconds}};
   }
-  std::ranges::sort(seconds);
-  return seconds[kNumRuns / 2];
+};
+
+// Chunks end between characters.
+std::size_t chunk_end(std::string_view text, std::size_t begin) {
+  std::size_t end = std::min(begin + kChunkBytes, text.size());
+  while (end < text.size() && base::is_continuation(text[end]))
+    --end;
+  return end;
+}
+
+bool measure_chunk(const tokenizer::Tokenizer& tokenizer, std::string_view text, Timed& timed,
+                   std::size_t& num_tokens) {
+  const double start = cpu_seconds();
+  const std::vector<TokenId> ids = tokenizer.encode(text, {.parse_special = false}).value_or_throw();
+  const double encoded = cpu_seconds();
+  const std::string decoded = tokenizer.decode(ids);
+  timed.decode_seconds += cpu_seconds() - encoded;
+  timed.encode_seconds += encoded - start;
+  timed.bytes += text.size();
+  num_tokens += ids.size();
+  return decoded == text;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    std::fputs("usage: encode MODEL FILE...\n", stderr);
+  if (argc != 3) {
+    std::fputs("usage: encode MODEL FILE\n", stderr);
     return 64;
   }
+  const double start = cpu_seconds();
   const auto tokenizer = tools::open_tokenizer(argv[1]).value_or_throw();
-  for (int i = 2; i < argc; ++i) {
-    const auto file = base::MappedFile::open(argv[i]).value_or_throw();
-    const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-    std::size_t num_tokens = 0;
-    const double seconds = encode_seconds(*tokenizer, text, num_tokens);
-    std::printf("%s: %.1f MB/s, %zu tokens\n", argv[i], static_cast<double>(text.size()) / 1e6 / seconds, num_tokens);
+  const double load_seconds = cpu_seconds() - start;
+  const auto file = base::MappedFile::open(argv[2]).value_or_throw();
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  Timed first, rest;
+  std::size_t num_tokens = 0;
+  bool same_text = true;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = chunk_end(text, begin);
+    same_text &= measure_chunk(*tokenizer, text.substr(begin, end - begin), begin == 0 ? first : rest, num_tokens);
+    begin = end;
   }
+  const nlohmann::ordered_json result = {
+      {"load_s", load_seconds},   {"first", first.json()},  {"rest", rest.json()},
+      {"num_tokens", num_tokens}, {"same_text", same_text},
+  };
+  std::printf("%s\n", result.dump().c_str());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -62,10 +63,15 @@ class BpeMatcher {
   template <typename TimeOf>
   bool came_to_stand(TokenId left, TokenId right, TimeOf time_of) const;
   bool stay_apart(TokenId left, TokenId right) const;
+  bool find_apart(TokenId left, TokenId right) const;
 
   std::vector<Token> tokens_;  // by id
   PairTable pairs_;            // each token's last merge
   TokenTrie trie_;
+  // What stay_apart found for pairs met before, each in the place of its hash: left, right and the answer, of 21, 21
+  // and 1 bits, and a bit that is set. Threads may write over each other's: each entry is whole.
+  static constexpr unsigned kKnownPairBits = 16;
+  mutable std::vector<std::atomic<std::uint64_t>> known_pairs_;
 };
 
 }  // namespace vitrine::tokenizer

@@ -16,16 +16,19 @@ namespace {
 
 class ScanPattern : public Pattern {
  public:
-  explicit ScanPattern(const KnownPattern& known) : scan_(known.scan), cuts_(known.cuts) {}
+  explicit ScanPattern(const KnownPattern& known)
+      : scan_(known.scan), cuts_(known.cuts), covers_all_(known.covers_all) {}
   base::Result<void> find_all(std::string_view text, std::vector<Range>& matches) const override {
     scan_(text, matches);
     return {};
   }
   Cuts cuts() const override { return cuts_; }
+  ScanFunction word_scan() const override { return covers_all_ && cuts_ == Cuts::kWords ? scan_ : nullptr; }
 
  private:
   ScanFunction scan_;
   Cuts cuts_;
+  bool covers_all_;
 };
 
 class LiteralPattern : public Pattern {

@@ -49,6 +49,9 @@ class Split : public PreTokenizerStep {
   }
 
   Cuts cuts() const override { return behavior_ == SplitBehavior::kIsolated ? pattern_->cuts() : Cuts::kUnknown; }
+  ScanFunction word_scan() const override {
+    return behavior_ == SplitBehavior::kIsolated ? pattern_->word_scan() : nullptr;
+  }
 
  private:
   // The matches and the gaps between them, each a piece.
