@@ -112,13 +112,18 @@ std::size_t number(const Masked& text, std::size_t pos) {
   return pos;
 }
 
-// GPT-2: letters, digits and the rest, each with at most one space before it.
+// GPT-2: letters, digits and the rest, each with at most one space before it. With kNumbersApart, SmolLM and StarCoder:
+// every digit by itself, the text between digits as if it were alone.
+template <bool kNumbersApart>
 std::size_t match_gpt2(const Masked& text, std::size_t pos) {
+  if (kNumbersApart && text.is<Numbers>(pos)) return text.after(pos);
   std::size_t end = match_contraction<Contractions::kLowerCase>(text, pos);
   if (end == pos) end = spaced_run<Letters>(text, pos);
-  if (end == pos) end = spaced_run<Numbers>(text, pos);
+  if (end == pos && !kNumbersApart) end = spaced_run<Numbers>(text, pos);
   if (end == pos) end = spaced_run<Others>(text, pos);
-  return end != pos ? end : space_until(text, pos, text.run<Spaces>(pos));
+  if (end != pos) return end;
+  end = text.run<Spaces>(pos);
+  return kNumbersApart && text.is<Numbers>(end) ? end : space_until(text, pos, end);
 }
 
 // ` ?OTHER+` and the line ends (with kSlash also slashes) that follow.
@@ -196,7 +201,10 @@ void scan_all(std::string_view text, std::vector<Range>& matches) {
 }  // namespace
 
 void scan_gpt2(std::string_view text, std::vector<Range>& matches) {
-  scan_all<match_gpt2>(text, matches);
+  scan_all<match_gpt2<false>>(text, matches);
+}
+void scan_number_gpt2(std::string_view text, std::vector<Range>& matches) {
+  scan_all<match_gpt2<true>>(text, matches);
 }
 void scan_llama3(std::string_view text, std::vector<Range>& matches) {
   scan_all<match_llama3<3, false, false>>(text, matches);

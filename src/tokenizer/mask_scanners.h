@@ -10,6 +10,8 @@
 namespace vitrine::tokenizer {
 
 void scan_gpt2(std::string_view text, std::vector<Range>& matches);
+// What "number" and behind it "gpt2" make of a text.
+void scan_number_gpt2(std::string_view text, std::vector<Range>& matches);
 void scan_llama3(std::string_view text, std::vector<Range>& matches);
 void scan_cl100k(std::string_view text, std::vector<Range>& matches);
 void scan_qwen2(std::string_view text, std::vector<Range>& matches);

@@ -26,6 +26,7 @@ enum class Cuts {
 
 // A linear scanner written by hand: a row of known_patterns().
 using ScanFunction = void (*)(std::string_view text, std::vector<Range>& matches);
+struct KnownPattern;
 
 // What a tokenizer file splits or replaces by: a regular expression or a literal string. Immutable; any thread.
 class Pattern {
@@ -36,12 +37,10 @@ class Pattern {
   // expression that looks ahead only; not where another match ends. Fails where a limit on the work of matching is hit.
   virtual base::Result<void> find_all(std::string_view text, std::vector<Range>& matches) const = 0;
   virtual Cuts cuts() const { return Cuts::kUnknown; }
-  // What finds the same matches, if they are the words of a text: one after another they cover it, and
-  // cuts() == Cuts::kWords. Else nullptr.
-  virtual ScanFunction word_scan() const { return nullptr; }
+  // The row of known_patterns() that it is; nullptr for others.
+  virtual const KnownPattern* known() const { return nullptr; }
 };
 
-struct KnownPattern;
 std::unique_ptr<Pattern> make_scan_pattern(const KnownPattern& known);
 
 // A literal string; empty `needle` matches nothing.

@@ -22,8 +22,8 @@ class PreTokenizerStep {
   // caller's text.
   virtual base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool at_start) const = 0;
   virtual Cuts cuts() const { return Cuts::kUnknown; }
-  // Pattern::word_scan where the pieces are the pattern's matches; else nullptr.
-  virtual ScanFunction word_scan() const { return nullptr; }
+  // The known pattern whose matches, and what lies between them, are the pieces; else nullptr.
+  virtual const KnownPattern* isolates() const { return nullptr; }
 };
 
 class PreTokenizer {
@@ -36,8 +36,8 @@ class PreTokenizer {
   // Whether a text may be given part by part, the parts ending where is_certain_cut says.
   bool cuts_between_words() const;
 
-  // What cuts a text as apply does, where one scanner does all of it; else nullptr.
-  ScanFunction word_scan() const { return steps_.size() == 1 ? steps_[0]->word_scan() : nullptr; }
+  // What cuts a text as apply does, part by part as above, where one scanner does all of it; else nullptr.
+  ScanFunction word_scan() const;
 
  private:
   std::vector<std::unique_ptr<PreTokenizerStep>> steps_;
