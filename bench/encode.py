@@ -16,6 +16,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -121,6 +122,15 @@ def figures_of(report):
             "all": speed([cold, warming, warm], "encode_s"), "decode": speed([warm], "decode_s"), "load_s": report["load_s"]}
 
 
+def beginning_of(text, num_bytes, folder):
+    """The text, or a file of its first characters."""
+    if num_bytes >= text.stat().st_size:
+        return text
+    part = pathlib.Path(folder) / text.name
+    part.write_bytes(text.read_bytes()[:num_bytes].decode("utf-8", errors="ignore").encode("utf-8"))
+    return part
+
+
 def measure(options, name, peer, text):
     file, _ = VOCABULARIES[name]
     path = options.tokenizers / file
@@ -158,6 +168,7 @@ def parse_arguments():
     parser.add_argument("--text", default="english,code,chinese", help="names of texts in --corpus")
     parser.add_argument("--peer", default="tiktoken", help=f"of {', '.join(PEERS)}")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--megabytes", type=int, default=25, help="of each text, from its beginning; at least 5")
     parser.add_argument("--encode", type=pathlib.Path, default=ENCODE, help="the program of bench/encode.cpp")
     parser.add_argument("--corpus", type=pathlib.Path, default=ROOT / "build/corpus")
     parser.add_argument("--tokenizers", type=pathlib.Path, default=ROOT / "build/tokenizer-files")
@@ -173,13 +184,15 @@ def main():
         file, pattern = VOCABULARIES[options.vocabulary]
         return run_peer(options.run_peer, options.tokenizers / file, pattern, options.text_file)
     results = []
+    folder = tempfile.TemporaryDirectory()
     print("| vocabulary | text | peer | cold, MB/s | warm, MB/s | all, MB/s | decode, MB/s | load, s |\n" + "|---" * 8 + "|")
     for peer in options.peer.split(","):
         for name in options.vocabulary.split(","):
             if peer == "tokenizers" and not VOCABULARIES[name][0].endswith(".json"):
                 continue
             for text in options.text.split(","):
-                results.append(measure(options, name, peer, options.corpus / f"{text}.txt"))
+                file = beginning_of(options.corpus / f"{text}.txt", options.megabytes * 1_000_000, folder.name)
+                results.append(measure(options, name, peer, file))
                 print(row(results[-1]), flush=True)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string>
 
 #include "base/check.h"
@@ -19,6 +20,38 @@ class DeadEnds {
 
  private:
   std::array<std::uint64_t, BpeMatcher::kMaxPieceBytes / 64 + 1> bits_;
+};
+
+// The tokens of a pair are fetched while so many pairs before it are looked at.
+constexpr std::size_t kPairsAhead = 16;
+
+// Bits by which most pairs that do not merge are known without a look at the merges, which fit no cache.
+class PairFilter {
+ public:
+  explicit PairFilter(const std::vector<MergeTable::Pair>& pairs)
+      : bits_(std::max<std::size_t>(1, std::bit_ceil(pairs.size() * kBitsPerPair) / 64)),
+        shift_(static_cast<unsigned>(64 - std::countr_zero(bits_.size() * 64))) {
+    for (const MergeTable::Pair& pair : pairs) {
+      const std::uint64_t at = place_of(pair.left, pair.right);
+      bits_[at / 64] |= std::uint64_t{1} << (at % 64);
+    }
+  }
+  bool may_contain(TokenId left, TokenId right) const {
+    const std::uint64_t at = place_of(left, right);
+    return (bits_[at / 64] >> (at % 64) & 1U) != 0;
+  }
+
+ private:
+  static constexpr std::size_t kBitsPerPair = 12;
+  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+
+  std::uint64_t place_of(TokenId left, TokenId right) const {
+    const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+    return key * kMultiplier >> shift_;
+  }
+
+  std::vector<std::uint64_t> bits_;
+  unsigned shift_;
 };
 
 }  // namespace
@@ -88,13 +121,17 @@ bool BpeMatcher::find_apart(TokenId left, TokenId right) const {
 // a vocabulary lists more pairs for a token, those never meet. A part may come later than the pair's rank says: then
 // the pair merges as soon as the part is there.
 void BpeMatcher::find_last_merges(const MergeTable& merges, const std::vector<MergeTable::Pair>& pairs) {
+  const PairFilter filter(pairs);
   const auto time_of = [&](TokenId left, TokenId right) {
+    if (!filter.may_contain(left, right)) return kNever;
     const Merge merge = merges.find({left, 0}, {right, 0});
     return merge.merged < 0 ? kNever : merge.rank + 1;
   };
   for (bool found = true; found;) {
     found = false;
-    for (const MergeTable::Pair& pair : pairs) {
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (i + kPairsAhead < pairs.size()) prefetch(pairs[i + kPairsAhead]);
+      const MergeTable::Pair& pair = pairs[i];
       Token& merged = tokens_[static_cast<std::size_t>(pair.merge.merged)];
       if (merged.made != kNever || !is_made(pair.left) || !is_made(pair.right)) continue;
       if (!came_to_stand(pair.left, pair.right, time_of)) continue;

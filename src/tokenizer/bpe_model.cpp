@@ -12,7 +12,7 @@ namespace vitrine::tokenizer {
 namespace {
 
 // Merging so much costs about as much more than matching as it costs to build a matcher of a large vocabulary.
-constexpr std::size_t kBytesThatPay = std::size_t{512} << 10;
+constexpr std::size_t kBytesThatPay = std::size_t{256} << 10;
 
 ByteIds find_byte_symbols(const Vocabulary& vocabulary) {
   ByteIds ids{};

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.h"
 #include "base/token_id.h"
 #include "tokenizer/word_hash.h"
 
@@ -91,7 +92,7 @@ class WordTable {
     }
   };
 
-  std::vector<Entry> entries_;
+  base::PageVector<Entry> entries_;
   unsigned shift_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -23,17 +24,40 @@ std::uint64_t leading_bytes(std::string_view text) {
   return number;
 }
 
+struct Ordered {
+  std::uint64_t leading;
+  std::uint32_t index;
+};
+
+// By the leading bytes, the last of them first: each pass keeps the order of the one before (Knuth, TAOCP 3, 5.2.5).
+void sort_by_leading(std::vector<Ordered>& order) {
+  std::vector<Ordered> sorted(order.size());
+  for (unsigned shift = 0; shift < 64; shift += 8) {
+    std::array<std::uint32_t, 257> begins{};
+    for (const Ordered& entry : order)
+      ++begins[(entry.leading >> shift & 0xFF) + 1];
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    for (const Ordered& entry : order)
+      sorted[begins[entry.leading >> shift & 0xFF]++] = entry;
+    order.swap(sorted);
+  }
+}
+
 void sort(std::vector<TokenTrie::Entry>& entries) {
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> order(entries.size());
+  std::vector<Ordered> order(entries.size());
   for (std::uint32_t i = 0; i < entries.size(); ++i)
     order[i] = {leading_bytes(entries[i].bytes), i};
-  std::ranges::sort(order, [&entries](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : entries[a.second].bytes < entries[b.second].bytes;
-  });
+  sort_by_leading(order);
   std::vector<TokenTrie::Entry> sorted;
   sorted.reserve(entries.size());
-  for (const auto& [leading, index] : order)
-    sorted.push_back(entries[index]);
+  for (const Ordered& entry : order)
+    sorted.push_back(entries[entry.index]);
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    for (end = begin + 1; end < order.size() && order[end].leading == order[begin].leading;)
+      ++end;
+    const auto equal = std::span(sorted).subspan(begin, end - begin);
+    if (equal.size() > 1) std::ranges::sort(equal, {}, &TokenTrie::Entry::bytes);
+  }
   entries = std::move(sorted);
 }
 

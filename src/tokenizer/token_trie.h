@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.h"
 #include "base/token_id.h"
 #include "tokenizer/flat_map.h"
 
@@ -58,7 +59,7 @@ class TokenTrie {
   void index_first_bytes();
   std::uint32_t child(const Node& node, unsigned char byte) const;
 
-  std::vector<Node> nodes_;
+  base::PageVector<Node> nodes_;
   std::vector<std::uint32_t> first_nodes_;   // by the first byte; 0: none
   std::vector<std::uint32_t> second_nodes_;  // by the first two bytes
   std::vector<std::uint32_t> third_nodes_;   // by the character of three bytes that a text begins with
