@@ -45,7 +45,7 @@ class PageAllocator {
   using value_type = T;
   PageAllocator() = default;
   template <typename Other>
-  explicit(false) PageAllocator(const PageAllocator<Other>& /*other*/) {}
+  explicit PageAllocator(const PageAllocator<Other>& /*other*/) {}
 
   T* allocate(std::size_t count) {
     if (!in_pages(count)) return std::allocator<T>().allocate(count);
