@@ -1,15 +1,18 @@
 // How fast a tokenizer is: `encode MODEL FILE` encodes a text once from its beginning to its end, a chunk of 1 MB a
 // call, decodes each chunk's ids, and prints one JSON object: bytes and seconds of CPU time, on one thread, of the
-// first chunk in this process, of the three behind it, and of all others. MODEL: a file or folder.
+// first chunk in this process, of the three behind it, and of all others, and the SHA-256 of all ids. MODEL: a file or
+// folder.
 #include <time.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "tokenizer/tokenizer.h"
 #include "tools/open_model.h"
@@ -44,8 +47,7 @@ std::size_t chunk_end(std::string_view text, std::size_t begin) {
   return end;
 }
 
-bool measure_chunk(const tokenizer::Tokenizer& tokenizer, std::string_view text, Timed& timed,
-                   std::size_t& num_tokens) {
+bool measure_chunk(const tokenizer::Tokenizer& tokenizer, std::string_view text, Timed& timed, base::Sha256& all_ids) {
   const double start = cpu_seconds();
   const std::vector<TokenId> ids = tokenizer.encode(text, {.parse_special = false}).value_or_throw();
   const double encoded = cpu_seconds();
@@ -53,7 +55,7 @@ bool measure_chunk(const tokenizer::Tokenizer& tokenizer, std::string_view text,
   timed.decode_seconds += cpu_seconds() - encoded;
   timed.encode_seconds += encoded - start;
   timed.bytes += text.size();
-  num_tokens += ids.size();
+  all_ids.update(std::as_bytes(std::span(ids)));
   return decoded == text;
 }
 
@@ -70,18 +72,22 @@ int main(int argc, char** argv) {
   const auto file = base::MappedFile::open(argv[2]).value_or_throw();
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
   Timed cold, warming, warm;
-  std::size_t num_tokens = 0;
+  base::Sha256 ids;
   bool same_text = true;
   std::size_t chunk = 0;
   for (std::size_t begin = 0; begin < text.size(); ++chunk) {
     const std::size_t end = chunk_end(text, begin);
     Timed& timed = chunk == 0 ? cold : chunk < kWarmFrom ? warming : warm;
-    same_text &= measure_chunk(*tokenizer, text.substr(begin, end - begin), timed, num_tokens);
+    same_text &= measure_chunk(*tokenizer, text.substr(begin, end - begin), timed, ids);
     begin = end;
   }
   const nlohmann::ordered_json result = {
-      {"load_s", load_seconds}, {"cold", cold.json()},      {"warming", warming.json()},
-      {"warm", warm.json()},    {"num_tokens", num_tokens}, {"same_text", same_text},
+      {"load_s", load_seconds},
+      {"cold", cold.json()},
+      {"warming", warming.json()},
+      {"warm", warm.json()},
+      {"ids_sha256", base::hex_of(ids.finish())},
+      {"same_text", same_text},
   };
   std::printf("%s\n", result.dump().c_str());
 }

@@ -9,7 +9,9 @@ of 1 MB a call: the first chunk is "cold", those behind the fourth are "warm", "
 time, a ratio the median of those of the rounds. tiktoken gets the vocabulary and the pattern of the same file.
 """
 import argparse
+import array
 import base64
+import hashlib
 import json
 import os
 import pathlib
@@ -92,7 +94,7 @@ def run_peer(peer, path, pattern, text):
     encode, decode = PEERS[peer](path, pattern)
     report = {"load_s": time.process_time() - start}
     parts = {name: {"bytes": 0, "encode_s": 0.0, "decode_s": 0.0} for name in ("cold", "warming", "warm")}
-    num_tokens = 0
+    all_ids = hashlib.sha256()
     for index, (chunk, size) in enumerate(chunks(text.read_bytes())):
         start = time.process_time()
         ids = encode(chunk)
@@ -102,8 +104,8 @@ def run_peer(peer, path, pattern, text):
         part["decode_s"] += time.process_time() - encoded
         part["encode_s"] += encoded - start
         part["bytes"] += size
-        num_tokens += len(ids)
-    print(json.dumps(report | parts | {"num_tokens": num_tokens}))
+        all_ids.update(array.array("i", ids).tobytes())
+    print(json.dumps(report | parts | {"ids_sha256": all_ids.hexdigest()}))
 
 
 def speed(parts, what):
@@ -141,8 +143,8 @@ def measure(options, name, peer, text):
     for _ in range(options.rounds):
         pair = [run(ours), run(theirs)]
         # What Qwen normalizes first, tiktoken does not.
-        if pair[0]["num_tokens"] != pair[1]["num_tokens"] and (peer, name) != ("tiktoken", "qwen3"):
-            sys.exit(f"encode: {name}, {text.name}: {pair[0]['num_tokens']} tokens, {peer} has {pair[1]['num_tokens']}")
+        if pair[0]["ids_sha256"] != pair[1]["ids_sha256"] and (peer, name) != ("tiktoken", "qwen3"):
+            sys.exit(f"encode: {name}, {text.name}: the ids are not those of {peer}")
         rounds.append([figures_of(report) for report in pair])
     result = {"vocabulary": name, "text": text.stem, "peer": peer}
     for what in SPEEDS:
