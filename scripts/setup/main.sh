@@ -97,6 +97,10 @@ main() {
       fi
       ;;
   esac
+  if [ "$command ${2:-}" = 'bench corpus' ]; then
+    shift 2
+    exec python3 "$root/bench/corpus.py" "$@"
+  fi
   check_system
   take_lock
   if [ "$command ${2:-}" = 'bench peers' ]; then

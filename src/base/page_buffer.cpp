@@ -16,8 +16,8 @@ std::size_t round_up(std::size_t size, std::size_t step) {
 
 }  // namespace
 
-PageBuffer::PageBuffer(std::size_t size_bytes) {
-  if (size_bytes == 0) return;
+std::byte* map_pages(std::size_t size_bytes) {
+  constexpr std::size_t kHugePageBytes = PageBuffer::kHugePageBytes;
   if (size_bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
   const std::size_t size = round_up(size_bytes, kHugePageBytes);
   const std::size_t mapped = size + kHugePageBytes;
@@ -28,10 +28,16 @@ PageBuffer::PageBuffer(std::size_t size_bytes) {
   const std::size_t lead = round_up(address, kHugePageBytes) - address;
   if (lead > 0) ::munmap(begin, lead);
   if (lead < kHugePageBytes) ::munmap(begin + lead + size, kHugePageBytes - lead);
-  data_ = begin + lead;
-  size_bytes_ = size_bytes;
-  ::madvise(data_, size, MADV_HUGEPAGE);  // an advice: where it is refused, small pages do
+  ::madvise(begin + lead, size, MADV_HUGEPAGE);  // an advice: where it is refused, small pages do
+  return begin + lead;
 }
+
+void unmap_pages(std::byte* memory, std::size_t size_bytes) {
+  ::munmap(memory, round_up(size_bytes, PageBuffer::kHugePageBytes));
+}
+
+PageBuffer::PageBuffer(std::size_t size_bytes)
+    : data_(size_bytes == 0 ? nullptr : map_pages(size_bytes)), size_bytes_(size_bytes) {}
 
 PageBuffer::PageBuffer(PageBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_bytes_(std::exchange(other.size_bytes_, 0)) {}
@@ -43,7 +49,7 @@ PageBuffer& PageBuffer::operator=(PageBuffer&& other) noexcept {
 }
 
 PageBuffer::~PageBuffer() {
-  if (data_ != nullptr) ::munmap(data_, round_up(size_bytes_, kHugePageBytes));
+  if (data_ != nullptr) unmap_pages(data_, size_bytes_);
 }
 
 }  // namespace vitrine::base

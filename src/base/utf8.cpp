@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -22,6 +23,13 @@ LeadByte classify(unsigned char lead) {
   if (lead >= 0xF1 && lead <= 0xF3) return {4, 0x80, 0xBF, lead & 0x07u};
   if (lead == 0xF4) return {4, 0x80, 0x8F, 4};
   return {0, 0, 0, 0};
+}
+
+// A character of three bytes that needs no look at their values, as nearly all of those of Chinese, in the lower bytes.
+bool is_common_three_bytes(std::uint64_t bytes) {
+  if constexpr (std::endian::native != std::endian::little) return false;
+  const std::uint64_t lead = bytes & 0xFF;
+  return (bytes & 0xC0C0F0) == 0x8080E0 && lead != 0xE0 && lead != 0xED;
 }
 
 }  // namespace
@@ -65,6 +73,10 @@ bool is_valid_utf8(std::string_view text) {
       std::memcpy(&word, text.data() + pos, sizeof(word));
       if ((word & 0x8080808080808080u) == 0) {
         pos += sizeof(word);
+        continue;
+      }
+      if (is_common_three_bytes(word)) {
+        pos += is_common_three_bytes(word >> 24) ? 6 : 3;
         continue;
       }
     }

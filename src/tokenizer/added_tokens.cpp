@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/utf8.h"
 #include "tokenizer/unicode.h"
 
@@ -56,8 +59,9 @@ base::Result<void> AddedTokenMatcher::add(const AddedToken& token, std::string_v
     node = edges_.insert(edge(node, byte), fresh);
     if (node == fresh) token_at_node_.push_back(0);
   }
-  can_start_[static_cast<unsigned char>(content[0])] = true;
+  if (!std::exchange(can_start_[static_cast<unsigned char>(content[0])], true)) starts_ += content[0];
   tokens_.push_back(token);
+  all_special_ &= token.special;
   if (token_at_node_[node] == 0) token_at_node_[node] = static_cast<std::uint32_t>(tokens_.size());
   return {};
 }
@@ -74,15 +78,22 @@ AddedTokenMatcher::Match AddedTokenMatcher::longest_at(std::string_view text, st
   return best;
 }
 
+// The first place from `pos` on where a token may begin; the end of the text if there is none.
+std::size_t AddedTokenMatcher::next_start(std::string_view text, std::size_t pos) const {
+  if (tokens_.empty()) return text.size();
+  if (starts_.size() == 1) return std::min(text.find(starts_[0], pos), text.size());
+  while (pos < text.size() && !can_start_[static_cast<unsigned char>(text[pos])])
+    ++pos;
+  return pos;
+}
+
 std::vector<TextOrToken> AddedTokenMatcher::split(std::string_view text, bool parse_special) const {
   std::vector<TextOrToken> parts;
   std::size_t text_begin = 0;
   for (std::size_t pos = 0; pos < text.size();) {
-    if (tokens_.empty()) break;
-    if (!can_start_[static_cast<unsigned char>(text[pos])]) {
-      ++pos;
-      continue;
-    }
+    if (!parse_special && all_special_) break;
+    pos = next_start(text, pos);
+    if (pos == text.size()) break;
     const Match match = longest_at(text, pos);
     if (match.end == 0) {
       ++pos;

@@ -49,6 +49,7 @@ class AddedTokenMatcher {
   };
 
   Match longest_at(std::string_view text, std::size_t pos) const;
+  std::size_t next_start(std::string_view text, std::size_t pos) const;
   static std::uint64_t edge(std::uint32_t node, char byte) {
     return (std::uint64_t{node} << 8) | static_cast<unsigned char>(byte);
   }
@@ -58,6 +59,8 @@ class AddedTokenMatcher {
   FlatMap<std::uint32_t> edges_;
   std::vector<std::uint32_t> token_at_node_ = {0};
   std::array<bool, 256> can_start_{};
+  std::string starts_;  // the bytes that can start a token
+  bool all_special_ = true;
 };
 
 }  // namespace vitrine::tokenizer

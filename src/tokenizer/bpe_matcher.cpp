@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string>
 
 #include "base/check.h"
@@ -21,10 +22,44 @@ class DeadEnds {
   std::array<std::uint64_t, BpeMatcher::kMaxPieceBytes / 64 + 1> bits_;
 };
 
+// The tokens of a pair are fetched while so many pairs before it are looked at.
+constexpr std::size_t kPairsAhead = 16;
+
+// Bits by which most pairs that do not merge are known without a look at the merges, which fit no cache.
+class PairFilter {
+ public:
+  explicit PairFilter(const std::vector<MergeTable::Pair>& pairs)
+      : bits_(std::max<std::size_t>(1, std::bit_ceil(pairs.size() * kBitsPerPair) / 64)),
+        shift_(static_cast<unsigned>(64 - std::countr_zero(bits_.size() * 64))) {
+    for (const MergeTable::Pair& pair : pairs) {
+      const std::uint64_t at = place_of(pair.left, pair.right);
+      bits_[at / 64] |= std::uint64_t{1} << (at % 64);
+    }
+  }
+  bool may_contain(TokenId left, TokenId right) const {
+    const std::uint64_t at = place_of(left, right);
+    return (bits_[at / 64] >> (at % 64) & 1U) != 0;
+  }
+
+ private:
+  static constexpr std::size_t kBitsPerPair = 12;
+  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+
+  std::uint64_t place_of(TokenId left, TokenId right) const {
+    const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+    return key * kMultiplier >> shift_;
+  }
+
+  std::vector<std::uint64_t> bits_;
+  unsigned shift_;
+};
+
 }  // namespace
 
 BpeMatcher::BpeMatcher(const Source& source, std::size_t num_pairs)
-    : tokens_(source.vocabulary.size()), pairs_(std::min(num_pairs, tokens_.size())) {
+    : tokens_(source.vocabulary.size()),
+      pairs_(std::min(num_pairs, tokens_.size())),
+      known_pairs_(std::size_t{1} << kKnownPairBits) {
   for (const TokenId id : source.byte_ids) {
     if (id >= 0) tokens_[static_cast<std::size_t>(id)] = {.made = 0, .length = 1};
   }
@@ -62,7 +97,19 @@ bool BpeMatcher::came_to_stand(TokenId left, TokenId right, TimeOf time_of) cons
   }
 }
 
-bool BpeMatcher::stay_apart(TokenId left, TokenId right) const {
+inline bool BpeMatcher::stay_apart(TokenId left, TokenId right) const {
+  const std::uint64_t key =
+      std::uint64_t{1} << 42 | static_cast<std::uint64_t>(left) << 21 | static_cast<std::uint64_t>(right);
+  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+  std::atomic<std::uint64_t>& known = known_pairs_[key * kMultiplier >> (64 - kKnownPairBits)];
+  const std::uint64_t answer = known.load(std::memory_order_relaxed);
+  if (answer >> 1 == key) return (answer & 1) != 0;
+  const bool apart = find_apart(left, right);
+  known.store(key << 1 | static_cast<std::uint64_t>(apart), std::memory_order_relaxed);
+  return apart;
+}
+
+bool BpeMatcher::find_apart(TokenId left, TokenId right) const {
   if (pairs_.find(left, right) >= 0) return false;
   return came_to_stand(left, right, [this](TokenId l, TokenId r) {
     const TokenId joint = pairs_.find(l, r);
@@ -74,13 +121,17 @@ bool BpeMatcher::stay_apart(TokenId left, TokenId right) const {
 // a vocabulary lists more pairs for a token, those never meet. A part may come later than the pair's rank says: then
 // the pair merges as soon as the part is there.
 void BpeMatcher::find_last_merges(const MergeTable& merges, const std::vector<MergeTable::Pair>& pairs) {
+  const PairFilter filter(pairs);
   const auto time_of = [&](TokenId left, TokenId right) {
+    if (!filter.may_contain(left, right)) return kNever;
     const Merge merge = merges.find({left, 0}, {right, 0});
     return merge.merged < 0 ? kNever : merge.rank + 1;
   };
   for (bool found = true; found;) {
     found = false;
-    for (const MergeTable::Pair& pair : pairs) {
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (i + kPairsAhead < pairs.size()) prefetch(pairs[i + kPairsAhead]);
+      const MergeTable::Pair& pair = pairs[i];
       Token& merged = tokens_[static_cast<std::size_t>(pair.merge.merged)];
       if (merged.made != kNever || !is_made(pair.left) || !is_made(pair.right)) continue;
       if (!came_to_stand(pair.left, pair.right, time_of)) continue;
@@ -125,19 +176,19 @@ bool BpeMatcher::knows_all_that_merges_make(const Source& source, const std::vec
 }
 
 bool BpeMatcher::fill_trie(const Source& source) {
-  std::vector<std::string> texts;
-  std::vector<TokenId> ids;
+  // Room for all, so that what refers to it stays where it is.
+  std::string bytes;
+  bytes.reserve(source.vocabulary.num_bytes());
+  std::vector<TokenTrie::Entry> entries;
+  entries.reserve(tokens_.size());
   for (TokenId id = 0; static_cast<std::size_t>(id) < tokens_.size(); ++id) {
     if (!is_made(id) && !source.take_whole) continue;
-    auto bytes = bytes_of_spelling(source.vocabulary.piece(id));
     // What the vocabulary's own lookup does not lead to (a special token) is never a piece's token.
-    if (!bytes || bytes->empty() || source.vocabulary.find(source.vocabulary.piece(id)) != id) continue;
-    texts.push_back(std::move(*bytes));
-    ids.push_back(id);
+    if (!source.vocabulary.is_listed(id)) continue;
+    const std::size_t begin = bytes.size();
+    if (!append_bytes_of_spelling(source.vocabulary.piece(id), bytes) || bytes.size() == begin) continue;
+    entries.push_back({std::string_view(bytes).substr(begin), id, is_made(id)});
   }
-  std::vector<TokenTrie::Entry> entries(texts.size());
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    entries[i] = {texts[i], ids[i], is_made(ids[i])};
   return trie_.build(std::move(entries));
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.h"
 #include "tokenizer/merge_engine.h"
 #include "tokenizer/pair_table.h"
 #include "tokenizer/token_trie.h"
@@ -54,6 +56,10 @@ class BpeMatcher {
   BpeMatcher(const Source& source, std::size_t num_pairs);
 
   void find_last_merges(const MergeTable& merges, const std::vector<MergeTable::Pair>& pairs);
+  void prefetch(const MergeTable::Pair& pair) const {
+    for (const TokenId id : {pair.left, pair.right, pair.merge.merged})
+      __builtin_prefetch(&token(id));
+  }
   Token merge_of(const MergeTable::Pair& pair) const;
   bool knows_all_that_merges_make(const Source& source, const std::vector<MergeTable::Pair>& pairs) const;
   bool fill_trie(const Source& source);
@@ -62,10 +68,15 @@ class BpeMatcher {
   template <typename TimeOf>
   bool came_to_stand(TokenId left, TokenId right, TimeOf time_of) const;
   bool stay_apart(TokenId left, TokenId right) const;
+  bool find_apart(TokenId left, TokenId right) const;
 
-  std::vector<Token> tokens_;  // by id
-  PairTable pairs_;            // each token's last merge
+  base::PageVector<Token> tokens_;  // by id
+  PairTable pairs_;                 // each token's last merge
   TokenTrie trie_;
+  // What stay_apart found for pairs met before, each in the place of its hash: left, right and the answer, of 21, 21
+  // and 1 bits, and a bit that is set. Threads may write over each other's: each entry is whole.
+  static constexpr unsigned kKnownPairBits = 16;
+  mutable std::vector<std::atomic<std::uint64_t>> known_pairs_;
 };
 
 }  // namespace vitrine::tokenizer

@@ -11,8 +11,8 @@
 namespace vitrine::tokenizer {
 namespace {
 
-// Merging so much costs as much as to build a matcher of a large vocabulary.
-constexpr std::size_t kBytesThatPay = std::size_t{128} << 10;
+// Merging so much costs about as much more than matching as it costs to build a matcher of a large vocabulary.
+constexpr std::size_t kBytesThatPay = std::size_t{256} << 10;
 
 ByteIds find_byte_symbols(const Vocabulary& vocabulary) {
   ByteIds ids{};

@@ -47,16 +47,25 @@ int hex_value(char c) {
 }  // namespace
 
 std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
-  const auto& byte_of = alphabet().byte_of;
   std::string bytes;
   bytes.reserve(spelling.size());
+  if (!append_bytes_of_spelling(spelling, bytes)) return std::nullopt;
+  return bytes;
+}
+
+bool append_bytes_of_spelling(std::string_view spelling, std::string& bytes) {
+  const auto& byte_of = alphabet().byte_of;
+  const std::size_t num_before = bytes.size();
   while (!spelling.empty()) {
     const base::CodePoint code_point = base::decode_utf8(spelling);
-    if (!code_point.valid || code_point.value >= byte_of.size() || byte_of[code_point.value] < 0) return std::nullopt;
+    if (!code_point.valid || code_point.value >= byte_of.size() || byte_of[code_point.value] < 0) {
+      bytes.resize(num_before);
+      return false;
+    }
     bytes.push_back(static_cast<char>(byte_of[code_point.value]));
     spelling.remove_prefix(code_point.length);
   }
-  return bytes;
+  return true;
 }
 
 std::string spelling_of_bytes(std::string_view bytes) {

@@ -10,6 +10,8 @@ namespace vitrine::tokenizer {
 
 // The bytes that a byte-level spelling stands for; nullopt if it holds a character outside the alphabet.
 std::optional<std::string> bytes_of_spelling(std::string_view spelling);
+// Appends them; false, and nothing appended, if it holds such a character.
+bool append_bytes_of_spelling(std::string_view spelling, std::string& bytes);
 std::string spelling_of_bytes(std::string_view bytes);
 // The characters of the alphabet, by byte, in UTF-8.
 std::string_view spelling_of_byte(unsigned char byte);

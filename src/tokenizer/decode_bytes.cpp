@@ -24,13 +24,6 @@ void drain(std::string& bytes, BadBytes bad_bytes, bool at_end, std::string& out
   bytes.erase(0, bytes.size() - rest.size());
 }
 
-std::string repaired(std::string piece, BadBytes bad_bytes) {
-  if (base::is_valid_utf8(piece)) return piece;
-  std::string out;
-  drain(piece, bad_bytes, true, out);
-  return out;
-}
-
 template <typename Step>
 class ByteLevelStage : public PieceStage<Step> {
  public:
@@ -60,6 +53,7 @@ class ByteLevelStage : public PieceStage<Step> {
 
 class ByteLevelDecoder : public StepWith<ByteLevelDecoder, ByteLevelStage> {
  public:
+  bool joins_bytes() const override { return true; }
   void apply_to_bytes(std::string& piece) const override {
     if (auto bytes = bytes_of_spelling(piece)) piece = *std::move(bytes);
   }
@@ -154,6 +148,13 @@ class RepairDecoder : public StepWith<RepairDecoder, RewriteStage> {
 };
 
 }  // namespace
+
+std::string repaired(std::string bytes, BadBytes bad_bytes) {
+  if (base::is_valid_utf8(bytes)) return bytes;
+  std::string out;
+  drain(bytes, bad_bytes, true, out);
+  return out;
+}
 
 std::unique_ptr<DecodeStep> make_byte_level_decoder() {
   return std::make_unique<ByteLevelDecoder>();

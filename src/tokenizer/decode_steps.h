@@ -17,6 +17,9 @@ enum class BadBytes {
   kWholeRun,        // one per byte token of a run of byte tokens that is not UTF-8 as a whole (ByteFallback)
 };
 
+// Bytes as text, what is not UTF-8 replaced.
+std::string repaired(std::string bytes, BadBytes bad_bytes);
+
 // Pieces are spelled in the byte alphabet; one that is not stands for its own text. All become one piece.
 std::unique_ptr<DecodeStep> make_byte_level_decoder();
 // "<0x0A>" is a byte; a run of them is a piece. In other pieces what is not UTF-8 becomes U+FFFD.

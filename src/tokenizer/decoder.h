@@ -26,6 +26,10 @@ class DecodeStep {
   // finished answer, so that nothing need be given out early.
   virtual std::unique_ptr<DecodeStage> start(DecodeStage& next, bool whole) const = 0;
 
+  // Whether the text of a finished answer is the bytes of its pieces joined, with a U+FFFD for every maximal subpart
+  // that is not UTF-8.
+  virtual bool joins_bytes() const { return false; }
+
   // Replaces what a piece is by the bytes that it stands for wherever it stands.
   virtual void apply_to_bytes(std::string& /*piece*/) const {}
 };
@@ -36,6 +40,9 @@ class DecodeRules {
  public:
   void add(std::unique_ptr<DecodeStep> step) { steps_.push_back(std::move(step)); }
   const std::vector<std::unique_ptr<DecodeStep>>& steps() const { return steps_; }
+
+  // DecodeStep::joins_bytes of all steps.
+  bool joins_bytes() const { return steps_.size() == 1 && steps_[0]->joins_bytes(); }
 
   // The bytes that a piece stands for by itself; not UTF-8 where it holds a part of a character.
   std::string bytes_of(std::string_view piece) const;

@@ -11,6 +11,8 @@ namespace {
 
 // Text that is cut into words at a time, so that the lists of words stay in cache.
 constexpr std::size_t kBlockBytes = std::size_t{32} << 10;
+// A guess, for how much room to make.
+constexpr std::size_t kUsualTokenBytes = 3;
 // A word's place in the cache of words is fetched while so many words before it are encoded.
 constexpr std::size_t kWordsAhead = 8;
 
@@ -39,11 +41,23 @@ AlignedText cut(const AlignedText& text, Range range) {
 
 }  // namespace
 
+Encoder::Encoder(const TokenizerParts& parts, IdCachePool& caches, bool tracked)
+    : parts_(parts), tracked_(tracked), cuts_before_spaces_(parts.model->cuts_before_spaces()), caches_(caches) {}
+
 base::Result<void> Encoder::run(std::string_view text, EncodeOptions options) {
   if (text.size() > Tokenizer::kMaxTextBytes) return base::usage_error("the text is longer than 1 GiB");
-  cache_.reserve_for(text.size());
+  const ScanFunction scan = tracked_ || cuts_before_spaces_ ? nullptr : parts_.pre_tokenizer.word_scan();
+  if (scan != nullptr) {
+    words_.emplace(*parts_.model, scan, caches_, text.size());
+    ids_.reserve(text.size() / kUsualTokenBytes);
+  } else {
+    cache_.reserve_for(text.size());
+  }
   if (options.add_special) append_special(parts_.prefix_ids, 0);
-  auto done = encode_valid(replace_bad_bytes(text, parts_.replaces_single_bytes, tracked_), options.parse_special);
+  auto done =
+      takes_text_as_it_is() && base::is_valid_utf8(text)
+          ? encode_as_it_is(text, options.parse_special)
+          : encode_valid(replace_bad_bytes(text, parts_.replaces_single_bytes, tracked_), options.parse_special);
   if (!done) return done;
   if (options.add_special) append_special(parts_.suffix_ids, text.size());
   return {};
@@ -52,6 +66,18 @@ base::Result<void> Encoder::run(std::string_view text, EncodeOptions options) {
 void Encoder::append_special(const std::vector<TokenId>& ids, std::size_t at) {
   for (const TokenId id : ids)
     append_token(id, {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at)});
+}
+
+base::Result<void> Encoder::encode_as_it_is(std::string_view text, bool parse_special) {
+  for (const TextOrToken& part : parts_.raw_matcher.split(text, parse_special)) {
+    if (part.id >= 0) {
+      ids_.push_back(part.id);
+    } else if (auto done = words_->append(text.substr(part.range.begin, part.range.end - part.range.begin), ids_);
+               !done) {
+      return done;
+    }
+  }
+  return {};
 }
 
 base::Result<void> Encoder::encode_valid(const AlignedText& text, bool parse_special) {
@@ -80,6 +106,7 @@ base::Result<void> Encoder::encode_stretch(AlignedText text, bool at_start, bool
 }
 
 base::Result<void> Encoder::encode_pieces(AlignedText text, bool at_start) {
+  if (words_) return words_->append(text.text(), ids_);
   const std::size_t size = text.text().size();
   const bool in_blocks = parts_.pre_tokenizer.cuts_between_words();
   for (std::size_t begin = 0; begin < size;) {

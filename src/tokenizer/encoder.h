@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "base/result.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/word_cache.h"
+#include "tokenizer/word_encoder.h"
 
 namespace vitrine::tokenizer {
 
@@ -14,8 +16,7 @@ namespace vitrine::tokenizer {
 class Encoder {
  public:
   // Offsets are kept only if `tracked`.
-  Encoder(const TokenizerParts& parts, bool tracked)
-      : parts_(parts), tracked_(tracked), cuts_before_spaces_(parts.model->cuts_before_spaces()) {}
+  Encoder(const TokenizerParts& parts, IdCachePool& caches, bool tracked);
 
   base::Result<void> run(std::string_view text, EncodeOptions options);
   // The tokens, of which a call that is not tracked has the ids alone.
@@ -23,6 +24,9 @@ class Encoder {
   std::vector<TokenId> take_ids() && { return std::move(ids_); }
 
  private:
+  // The text as it is goes to words_.
+  bool takes_text_as_it_is() const { return words_ && parts_.normalizer.empty() && parts_.normalized_matcher.empty(); }
+  base::Result<void> encode_as_it_is(std::string_view text, bool parse_special);
   base::Result<void> encode_valid(const AlignedText& text, bool parse_special);
   base::Result<void> encode_stretch(AlignedText text, bool at_start, bool parse_special);
   base::Result<void> encode_pieces(AlignedText text, bool at_start);
@@ -42,6 +46,8 @@ class Encoder {
   const TokenizerParts& parts_;
   bool tracked_;
   bool cuts_before_spaces_;
+  IdCachePool& caches_;
+  std::optional<WordEncoder> words_;
   std::vector<EncodedToken> tokens_;
   std::vector<TokenId> ids_;
   std::vector<Range> pieces_;

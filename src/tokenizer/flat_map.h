@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include "base/page_buffer.h"
 
 namespace vitrine::tokenizer {
 
@@ -61,7 +61,7 @@ class FlatMap {
     unsigned bits = 4;
     while (capacity < expected * 2)
       capacity *= 2, ++bits;
-    std::vector<Slot> old(capacity);
+    base::PageVector<Slot> old(capacity);
     old.swap(slots_);
     shift_ = 64 - bits;
     for (const Slot& slot : old) {
@@ -69,7 +69,7 @@ class FlatMap {
     }
   }
 
-  std::vector<Slot> slots_;
+  base::PageVector<Slot> slots_;
   std::size_t size_ = 0;
   unsigned shift_ = 60;
 };

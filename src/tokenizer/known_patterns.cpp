@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <type_traits>
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "tokenizer/mask_scanners.h"
 #include "tokenizer/unicode.h"
 
 namespace vitrine::tokenizer {
@@ -71,13 +71,6 @@ inline bool is_newline(char32_t cp) {
 inline bool is_letter_or_mark(char32_t cp) {
   return is_letter(cp) || is_mark(cp);
 }
-// [^\s\p{L}\p{N}]
-inline bool is_other(char32_t cp) {
-  return !is_space(cp) && !is_letter(cp) && !is_number(cp);
-}
-inline bool is_other_than_mark(char32_t cp) {
-  return is_other(cp) && !is_mark(cp);
-}
 inline bool is_punctuation_or_symbol(char32_t cp) {
   return is_punctuation(cp) || is_symbol(cp);
 }
@@ -95,25 +88,6 @@ inline bool is_any_punctuation(char32_t cp) {
 bool is_falcon_mark(char32_t cp) {
   return is_punctuation(cp) || cp == '$' || cp == '+' || (cp >= '<' && cp <= '>') || cp == '^' || cp == '~' ||
          cp == '|' || cp == '`';
-}
-
-enum class Contractions { kNone, kLowerCase, kAnyCase };
-
-// 's|'t|'re|'ve|'m|'ll|'d
-template <Contractions kKind>
-std::size_t match_contraction(const Scanner& scanner, std::size_t pos) {
-  if (kKind == Contractions::kNone || scanner.byte(pos) != '\'') return pos;
-  const auto fold = [](char c) {
-    return kKind == Contractions::kAnyCase && c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
-  const char first = fold(scanner.byte(pos + 1));
-  const char second = fold(scanner.byte(pos + 2));
-  if (first == 's' || first == 't' || first == 'm' || first == 'd') return pos + 2;
-  if ((first == 'r' || first == 'v') && second == 'e') return pos + 3;
-  if (first == 'l' && second == 'l') return pos + 3;
-  // U+017F, the long s, folds to s.
-  if (kKind == Contractions::kAnyCase && first == '\xC5' && second == '\xBF') return pos + 3;
-  return pos;
 }
 
 // PREFIX?CLASS+ with PREFIX one space.
@@ -154,27 +128,6 @@ std::size_t match_number(const Scanner& scanner, std::size_t pos) {
   return pos;
 }
 
-// GPT-2: letters, digits and the rest, each with at most one space before it.
-std::size_t match_gpt2(const Scanner& scanner, std::size_t pos) {
-  std::size_t end = match_contraction<Contractions::kLowerCase>(scanner, pos);
-  if (end == pos) end = match_spaced_run(scanner, pos, Is<is_letter>());
-  if (end == pos) end = match_spaced_run(scanner, pos, Is<is_number>());
-  if (end == pos) end = match_spaced_run(scanner, pos, Is<is_other>());
-  return end != pos ? end : match_space(scanner, pos);
-}
-
-// [^\r\n\p{L}\p{N}]?LETTER+
-template <typename Predicate>
-std::size_t match_prefixed_word(const Scanner& scanner, std::size_t pos, Predicate is_word_letter) {
-  const auto is_prefix = [](char32_t cp) { return !is_newline(cp) && !is_letter(cp) && !is_number(cp); };
-  if (scanner.is(pos, is_prefix)) {
-    const std::size_t start = scanner.after(pos);
-    const std::size_t end = scanner.skip(start, is_word_letter);
-    if (end > start) return end;
-  }
-  return scanner.skip(pos, is_word_letter);
-}
-
 // ` ?OTHER+` and the line ends (with kSlash also slashes) that follow.
 template <bool kSlash, typename Predicate>
 std::size_t match_others(const Scanner& scanner, std::size_t pos, Predicate predicate) {
@@ -186,77 +139,6 @@ std::size_t match_others(const Scanner& scanner, std::size_t pos, Predicate pred
 std::size_t match_white_space(const Scanner& scanner, std::size_t pos) {
   const std::size_t end = match_lines(scanner, pos);
   return end != pos ? end : match_space(scanner, pos);
-}
-
-template <bool kMarks>
-using WordLetter = std::conditional_t<kMarks, Is<is_letter_or_mark>, Is<is_letter>>;
-template <bool kMarks>
-using NoWordCharacter = std::conditional_t<kMarks, Is<is_other_than_mark>, Is<is_other>>;
-
-// Llama 3 (numbers of up to three digits), Qwen 2 (single digits), Qwen 3.5 (marks belong to words).
-template <int kMaxDigits, bool kMarks>
-std::size_t match_llama3(const Scanner& scanner, std::size_t pos) {
-  std::size_t end = match_contraction<Contractions::kAnyCase>(scanner, pos);
-  if (end == pos) end = match_prefixed_word(scanner, pos, WordLetter<kMarks>());
-  if (end == pos) end = match_number<kMaxDigits>(scanner, pos);
-  if (end == pos) end = match_others<false>(scanner, pos, NoWordCharacter<kMarks>());
-  return end != pos ? end : match_white_space(scanner, pos);
-}
-
-// GPT-4 (cl100k): as Llama 3, but white space at the end of the text is one word, line ends or not.
-std::size_t match_cl100k(const Scanner& scanner, std::size_t pos) {
-  const std::size_t end = scanner.skip(pos, is_space);
-  return end != pos && scanner.at_end(end) && scanner.after(pos) != end ? end : match_llama3<3, false>(scanner, pos);
-}
-
-// [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}] and [\p{Ll}\p{Lm}\p{Lo}\p{M}]
-inline bool is_upper_like(char32_t cp) {
-  return is_letter_or_mark(cp) && category(cp) != Category::kLl;
-}
-inline bool is_lower_like(char32_t cp) {
-  return is_letter_or_mark(cp) && category(cp) != Category::kLu && category(cp) != Category::kLt;
-}
-
-// UPPER*LOWER+ : the upper run gives back what LOWER needs, at most down to its last character that is both.
-std::size_t match_lower_word(const Scanner& scanner, std::size_t pos) {
-  const std::size_t upper_end = scanner.skip(pos, Is<is_upper_like>());
-  const std::size_t end = scanner.skip(upper_end, Is<is_lower_like>());
-  if (end > upper_end) return end;
-  for (std::size_t i = upper_end; i > pos;) {
-    const std::size_t start = scanner.before(i);
-    if (scanner.is(start, Is<is_lower_like>())) return i;
-    i = start;
-  }
-  return pos;
-}
-
-// UPPER+LOWER*
-std::size_t match_upper_word(const Scanner& scanner, std::size_t pos) {
-  const std::size_t upper_end = scanner.skip(pos, Is<is_upper_like>());
-  return upper_end == pos ? pos : scanner.skip(upper_end, Is<is_lower_like>());
-}
-
-using WordMatcher = std::size_t (*)(const Scanner&, std::size_t);
-
-std::size_t match_cased_word(const Scanner& scanner, std::size_t pos, WordMatcher match_word) {
-  const auto is_prefix = [](char32_t cp) { return !is_newline(cp) && !is_letter(cp) && !is_number(cp); };
-  if (scanner.is(pos, is_prefix)) {
-    const std::size_t start = scanner.after(pos);
-    const std::size_t end = match_word(scanner, start);
-    if (end > start) return end;
-  }
-  return match_word(scanner, pos);
-}
-
-// GPT-4o (o200k) and Mistral's Tekken: words split where lower case turns into upper case.
-template <Contractions kContractions, int kMaxDigits>
-std::size_t match_o200k(const Scanner& scanner, std::size_t pos) {
-  std::size_t end = match_cased_word(scanner, pos, match_lower_word);
-  if (end == pos) end = match_cased_word(scanner, pos, match_upper_word);
-  if (end != pos) return match_contraction<kContractions>(scanner, end);
-  end = match_number<kMaxDigits>(scanner, pos);
-  if (end == pos) end = match_others<true>(scanner, pos, Is<is_other>());
-  return end != pos ? end : match_white_space(scanner, pos);
 }
 
 // The last of DeepSeek V3's three patterns.
@@ -331,27 +213,28 @@ bool is_letter_at(std::string_view text, std::size_t pos) {
   return code_point.valid && is_letter(code_point.value);
 }
 
+constexpr bool kCoversAll = true;
 constexpr KnownPattern kPatterns[] = {
-    {"gpt2", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", scan<match_gpt2>,
-     Cuts::kWords},
+    {"gpt2", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", scan_gpt2, Cuts::kWords,
+     kCoversAll},
     {"llama3",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_llama3<3, false>>, Cuts::kWords},
+     scan_llama3, Cuts::kWords, kCoversAll},
     {"cl100k",
      R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)",
-     scan<match_cl100k>, Cuts::kWords},
+     scan_cl100k, Cuts::kWords, kCoversAll},
     {"qwen2",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_llama3<1, false>>, Cuts::kWords},
+     scan_qwen2, Cuts::kWords, kCoversAll},
     {"qwen3.5",
      R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_llama3<1, true>>, Cuts::kWords},
+     scan_qwen3_5, Cuts::kWords, kCoversAll},
     {"o200k",
      R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_o200k<Contractions::kAnyCase, 3>>, Cuts::kWords},
+     scan_o200k, Cuts::kWords, kCoversAll},
     {"tekken",
      R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
-     scan<match_o200k<Contractions::kNone, 1>>, Cuts::kWords},
+     scan_tekken, Cuts::kWords, kCoversAll},
     {"deepseek_words",
      "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
      " ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",

@@ -14,6 +14,7 @@ struct KnownPattern {
   std::string_view expression;
   ScanFunction scan;
   Cuts cuts;
+  bool covers_all = false;  // every character of a text is in a match
 };
 
 std::span<const KnownPattern> known_patterns();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
+#include <utility>
 
 namespace vitrine::tokenizer {
 namespace {
@@ -130,6 +132,24 @@ class RankBuckets {
   std::uint32_t last_bucket_ = 0;
 };
 
+std::vector<MergeTable::Pair> by_rank(std::vector<MergeTable::Pair> pairs) {
+  std::uint32_t max_rank = 0;
+  for (const MergeTable::Pair& pair : pairs)
+    max_rank = std::max(max_rank, pair.merge.rank);
+  if (max_rank > 4 * pairs.size()) {
+    std::ranges::sort(pairs, {}, [](const MergeTable::Pair& pair) { return pair.merge.rank; });
+    return pairs;
+  }
+  std::vector<std::uint32_t> begins(std::size_t{max_rank} + 2);
+  for (const MergeTable::Pair& pair : pairs)
+    ++begins[std::size_t{pair.merge.rank} + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<MergeTable::Pair> sorted(pairs.size());
+  for (const MergeTable::Pair& pair : pairs)
+    sorted[begins[pair.merge.rank]++] = pair;
+  return sorted;
+}
+
 }  // namespace
 
 std::vector<MergeTable::Pair> MergeTable::in_order() const {
@@ -138,8 +158,7 @@ std::vector<MergeTable::Pair> MergeTable::in_order() const {
   merges_.for_each([&](std::uint64_t key, const Merge& merge) {
     pairs.push_back({static_cast<TokenId>(key >> 32U), static_cast<TokenId>(key & 0xFFFFFFFFU), merge});
   });
-  std::ranges::sort(pairs, {}, [](const Pair& pair) { return pair.merge.rank; });
-  return pairs;
+  return by_rank(std::move(pairs));
 }
 
 template <typename Merges>

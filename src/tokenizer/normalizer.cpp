@@ -220,19 +220,45 @@ class UnicodeNormalization : public NormalizerStep {
     const std::string& bytes = text.text();
     if (std::ranges::all_of(bytes, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return text;
     AlignedText result = AlignedText::empty_like(text);
-    std::size_t start = 0;
+    Cluster cluster;
+    std::size_t copied = 0;  // up to here the result is made; from here to the cluster the text stays as it is
+    const auto end_cluster = [&](std::size_t end) {
+      if (cluster.stays) return;
+      result.copy(text, copied, cluster.begin);
+      append_cluster(text, cluster.begin, end, result);
+      copied = end;
+    };
     std::size_t length = 0;
     for (std::size_t i = 0; i < bytes.size(); i += length) {
       const char32_t code_point = base::decode_valid_utf8(bytes.data() + i, length);
-      if (i == start || !is_boundary_before(code_point)) continue;
-      append_cluster(text, start, i, result);
-      start = i;
+      const bool stays = always_stays(code_point);
+      if (i > 0 && !stays && !is_boundary_before(code_point)) {
+        cluster.stays = false;
+        continue;
+      }
+      if (i > 0) end_cluster(i);
+      cluster = {i, stays};
     }
-    append_cluster(text, start, bytes.size(), result);
+    end_cluster(bytes.size());
+    result.copy(text, copied, bytes.size());
     return result;
   }
 
  private:
+  struct Cluster {
+    std::size_t begin = 0;
+    bool stays = true;  // one character, which normalization leaves alone
+  };
+
+  // Characters that begin a cluster and are never changed where they are all of it: most of those in use, at once.
+  bool always_stays(char32_t code_point) const {
+    const auto in = [code_point](char32_t first, char32_t last) { return code_point >= first && code_point <= last; };
+    if (code_point < 0x80 || in(0x4E00, 0x9FFF)) return true;
+    // Dashes and quotes, Chinese punctuation and full-width characters only have compatible forms.
+    const bool compatible = (options_ & UTF8PROC_COMPAT) != 0;
+    return !compatible && (in(0x2010, 0x2027) || in(0x3000, 0x3020) || in(0xFF01, 0xFF5E));
+  }
+
   bool is_boundary_before(char32_t code_point) const {
     if (code_point < 0x300) return true;
     // V and T letters of Hangul compose with what stands before them, by rule rather than by table.
@@ -256,11 +282,9 @@ class UnicodeNormalization : public NormalizerStep {
   void append_cluster(const AlignedText& text, std::size_t begin, std::size_t end, AlignedText& result) const {
     if (begin == end) return;
     const std::string& bytes = text.text();
-    const bool ascii = end - begin == 1;
     utf8proc_uint8_t* mapped = nullptr;
-    const auto length = ascii ? -1
-                              : utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data() + begin),
-                                             static_cast<utf8proc_ssize_t>(end - begin), &mapped, options_);
+    const auto length = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data() + begin),
+                                     static_cast<utf8proc_ssize_t>(end - begin), &mapped, options_);
     const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(mapped, &std::free);
     const std::string_view normal =
         length < 0 ? std::string_view()

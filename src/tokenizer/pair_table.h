@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <vector>
 
+#include "base/page_buffer.h"
 #include "base/token_id.h"
 
 namespace vitrine::tokenizer {
@@ -56,8 +56,8 @@ class PairTable {
   }
   std::uint64_t bit_of(std::uint64_t hash) const { return std::uint64_t{1} << (hash >> bit_shift_) % 64; }
 
-  std::vector<std::uint64_t> slots_;   // left, right, merged + 1, of 21 bits each; 0: free
-  std::vector<std::uint64_t> filter_;  // a bit per hash
+  base::PageVector<std::uint64_t> slots_;   // left, right, merged + 1, of 21 bits each; 0: free
+  base::PageVector<std::uint64_t> filter_;  // a bit per hash
   unsigned slot_shift_, bit_shift_;
 };
 

@@ -16,16 +16,16 @@ namespace {
 
 class ScanPattern : public Pattern {
  public:
-  explicit ScanPattern(const KnownPattern& known) : scan_(known.scan), cuts_(known.cuts) {}
+  explicit ScanPattern(const KnownPattern& known) : known_(known) {}
   base::Result<void> find_all(std::string_view text, std::vector<Range>& matches) const override {
-    scan_(text, matches);
+    known_.scan(text, matches);
     return {};
   }
-  Cuts cuts() const override { return cuts_; }
+  Cuts cuts() const override { return known_.cuts; }
+  const KnownPattern* known() const override { return &known_; }
 
  private:
-  ScanFunction scan_;
-  Cuts cuts_;
+  const KnownPattern& known_;
 };
 
 class LiteralPattern : public Pattern {

@@ -24,6 +24,10 @@ enum class Cuts {
   kWords,    // and every such place ends a match
 };
 
+// A linear scanner written by hand: a row of known_patterns().
+using ScanFunction = void (*)(std::string_view text, std::vector<Range>& matches);
+struct KnownPattern;
+
 // What a tokenizer file splits or replaces by: a regular expression or a literal string. Immutable; any thread.
 class Pattern {
  public:
@@ -33,11 +37,10 @@ class Pattern {
   // expression that looks ahead only; not where another match ends. Fails where a limit on the work of matching is hit.
   virtual base::Result<void> find_all(std::string_view text, std::vector<Range>& matches) const = 0;
   virtual Cuts cuts() const { return Cuts::kUnknown; }
+  // The row of known_patterns() that it is; nullptr for others.
+  virtual const KnownPattern* known() const { return nullptr; }
 };
 
-// A linear scanner written by hand: a row of known_patterns().
-using ScanFunction = void (*)(std::string_view text, std::vector<Range>& matches);
-struct KnownPattern;
 std::unique_ptr<Pattern> make_scan_pattern(const KnownPattern& known);
 
 // A literal string; empty `needle` matches nothing.

@@ -7,6 +7,8 @@
 
 #include "base/utf8.h"
 #include "tokenizer/byte_alphabet.h"
+#include "tokenizer/known_patterns.h"
+#include "tokenizer/mask_scanners.h"
 #include "tokenizer/script_table.h"
 
 namespace vitrine::tokenizer {
@@ -49,6 +51,9 @@ class Split : public PreTokenizerStep {
   }
 
   Cuts cuts() const override { return behavior_ == SplitBehavior::kIsolated ? pattern_->cuts() : Cuts::kUnknown; }
+  const KnownPattern* isolates() const override {
+    return behavior_ == SplitBehavior::kIsolated ? pattern_->known() : nullptr;
+  }
 
  private:
   // The matches and the gaps between them, each a piece.
@@ -245,6 +250,16 @@ base::Result<void> PreTokenizer::apply(AlignedText& text, std::vector<Range>& pi
 bool PreTokenizer::cuts_between_words() const {
   const auto cuts = [](Cuts wanted) { return [wanted](const auto& step) { return step->cuts() == wanted; }; };
   return std::ranges::any_of(steps_, cuts(Cuts::kWords)) && std::ranges::none_of(steps_, cuts(Cuts::kUnknown));
+}
+
+ScanFunction PreTokenizer::word_scan() const {
+  std::vector<const KnownPattern*> known;
+  for (const auto& step : steps_)
+    known.push_back(step->isolates());
+  if (known.empty() || std::ranges::find(known, nullptr) != known.end()) return nullptr;
+  if (known.size() == 1) return known[0]->covers_all && known[0]->cuts == Cuts::kWords ? known[0]->scan : nullptr;
+  const bool single_numbers = known.size() == 2 && known[0]->name == "number" && known[1]->name == "gpt2";
+  return single_numbers ? scan_number_gpt2 : nullptr;
 }
 
 std::unique_ptr<PreTokenizerStep> make_split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert) {

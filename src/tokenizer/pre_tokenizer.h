@@ -22,6 +22,8 @@ class PreTokenizerStep {
   // caller's text.
   virtual base::Result<void> apply(AlignedText& text, std::vector<Range>& pieces, bool at_start) const = 0;
   virtual Cuts cuts() const { return Cuts::kUnknown; }
+  // The known pattern whose matches, and what lies between them, are the pieces; else nullptr.
+  virtual const KnownPattern* isolates() const { return nullptr; }
 };
 
 class PreTokenizer {
@@ -33,6 +35,9 @@ class PreTokenizer {
 
   // Whether a text may be given part by part, the parts ending where is_certain_cut says.
   bool cuts_between_words() const;
+
+  // What cuts a text as apply does, part by part as above, where one scanner does all of it; else nullptr.
+  ScanFunction word_scan() const;
 
  private:
   std::vector<std::unique_ptr<PreTokenizerStep>> steps_;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.h"
 #include "base/token_id.h"
 #include "tokenizer/flat_map.h"
 
@@ -45,20 +46,23 @@ class TokenTrie {
   static_assert(sizeof(Node) == 8);
   // So many are looked through one by one: a line of memory.
   static constexpr std::uint32_t kFewChildren = 8;
-  static constexpr std::uint32_t kSetNodes = 256 / 64;  // the room of four nodes
-  struct Span {                                         // of sorted entries that begin with a node's text
+  // A bit for each byte, and how many children stand before each 64 of them.
+  static constexpr std::uint32_t kSetNodes = 256 / 64 + 1;
+  struct Span {  // of sorted entries that begin with a node's text
     std::uint32_t node, begin, end, depth;
   };
 
   void add_set(const Node& node);
   void add_node(std::uint32_t parent, const Entry& entry, std::uint32_t depth);
   void add_children(const Span& span, const std::vector<Entry>& entries, std::vector<Span>& todo);
+  std::size_t first_step(std::string_view text, std::uint32_t& node) const;
   void index_first_bytes();
   std::uint32_t child(const Node& node, unsigned char byte) const;
 
-  std::vector<Node> nodes_;
+  base::PageVector<Node> nodes_;
   std::vector<std::uint32_t> first_nodes_;   // by the first byte; 0: none
   std::vector<std::uint32_t> second_nodes_;  // by the first two bytes
+  std::vector<std::uint32_t> third_nodes_;   // by the character of three bytes that a text begins with
   std::vector<TokenId> shorter_;             // by id
   FlatMap<TokenId> others_;                  // by node
 };

@@ -1,25 +1,41 @@
 #include "tokenizer/tokenizer.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "tokenizer/decode_steps.h"
 #include "tokenizer/encoder.h"
 
 namespace vitrine::tokenizer {
+namespace {
+
+// To take so many ids apart one by one costs as much as the table of all tokens' bytes.
+constexpr std::size_t kIdsThatPay = 50'000;
+
+}  // namespace
 
 base::Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
-  Encoder encoder(parts_, false);
+  Encoder encoder(parts_, caches_, false);
   if (auto done = encoder.run(text, options); !done) return std::move(done).error();
   return std::move(encoder).take_ids();
 }
 
 base::Result<std::vector<EncodedToken>> Tokenizer::encode_with_offsets(std::string_view text,
                                                                        EncodeOptions options) const {
-  Encoder encoder(parts_, true);
+  Encoder encoder(parts_, caches_, true);
   if (auto done = encoder.run(text, options); !done) return std::move(done).error();
   return std::move(encoder).take_tokens();
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {
+  if (const TokenBytes* bytes = bytes_to_join(ids.size())) {
+    std::vector<TokenId> kept;
+    if (skip_special) {
+      std::ranges::copy_if(ids, std::back_inserter(kept), [this](TokenId id) { return !is_special(id); });
+      ids = kept;
+    }
+    return repaired(bytes->joined(ids), BadBytes::kMaximalSubpart);
+  }
   PieceDecoder decoder(parts_.decode_rules, true);
   std::string text;
   for (const TokenId id : ids) {
@@ -27,6 +43,17 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) c
     text += decoder.push(piece(id));
   }
   return text + decoder.finish();
+}
+
+const TokenBytes* Tokenizer::bytes_to_join(std::size_t num_ids) const {
+  if (!parts_.decode_rules.joins_bytes()) return nullptr;
+  const TokenBytes* built = token_bytes_.load(std::memory_order_acquire);
+  if (built != nullptr || num_ids < kIdsThatPay) return built;
+  std::call_once(token_bytes_once_, [this] {
+    built_token_bytes_ = std::make_unique<const TokenBytes>(*parts_.vocabulary, parts_.decode_rules);
+    token_bytes_.store(built_token_bytes_.get(), std::memory_order_release);
+  });
+  return built_token_bytes_.get();
 }
 
 std::optional<TokenId> Tokenizer::find(std::string_view piece) const {

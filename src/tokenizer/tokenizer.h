@@ -1,8 +1,10 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +14,8 @@
 #include "base/result.h"
 #include "base/token_id.h"
 #include "tokenizer/decoder.h"
+#include "tokenizer/id_cache.h"
+#include "tokenizer/token_bytes.h"
 #include "tokenizer/tokenizer_parts.h"
 
 namespace vitrine::tokenizer {
@@ -94,7 +98,14 @@ class Tokenizer {
   const DecodeRules& decode_rules() const { return parts_.decode_rules; }
 
  private:
+  // nullptr where decoding so many ids is not joining bytes, or does not pay for the table.
+  const TokenBytes* bytes_to_join(std::size_t num_ids) const;
+
   TokenizerParts parts_;
+  mutable IdCachePool caches_;
+  mutable std::once_flag token_bytes_once_;
+  mutable std::unique_ptr<const TokenBytes> built_token_bytes_;
+  mutable std::atomic<const TokenBytes*> token_bytes_ = nullptr;
 };
 
 // "cl100k_base", "o200k_base" ...

@@ -8,7 +8,7 @@
 namespace vitrine::tokenizer {
 namespace {
 
-constexpr std::size_t kMaxTotalBytes = std::size_t{1} << 31;
+constexpr std::size_t kMaxTotalBytes = std::size_t{1} << 30;
 
 std::uint32_t hash_of(std::string_view piece) {
   const std::uint64_t hash = std::hash<std::string_view>{}(piece);
@@ -27,6 +27,7 @@ base::Result<void> Vocabulary::add(TokenId id, std::string_view piece) {
     return base::bad_file(fmt::format("ids {} and {} have the same text", *other, id));
   }
   if (auto stored = store(id, piece); !stored) return stored;
+  entries_[static_cast<std::size_t>(id)].listed = 1;
   max_piece_bytes_ = std::max(max_piece_bytes_, piece.size());
   if (piece.size() <= kMaxShort) {
     short_ids_.insert(short_key(piece), id);
@@ -45,11 +46,11 @@ base::Result<void> Vocabulary::add_unlisted(TokenId id, std::string_view piece) 
 base::Result<void> Vocabulary::store(TokenId id, std::string_view piece) {
   if (id < 0 || id > kMaxId) return base::bad_file(fmt::format("id {} is not in 0..{}", id, kMaxId));
   if (contains(id)) return base::bad_file(fmt::format("id {} is given twice", id));
-  if (piece.size() >= kMaxTotalBytes - bytes_.size()) return base::bad_file("the pieces take more than 2 GiB");
+  if (piece.size() >= kMaxTotalBytes - bytes_.size()) return base::bad_file("the pieces take more than 1 GiB");
   const auto index = static_cast<std::size_t>(id);
   if (index >= entries_.size()) entries_.resize(index + 1);
-  entries_[index] = {static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(piece.size()) & 0x7FFFFFFFu,
-                     1};
+  entries_[index] = {static_cast<std::uint32_t>(bytes_.size()), static_cast<std::uint32_t>(piece.size()) & 0x3FFFFFFFu,
+                     1, 0};
   bytes_ += piece;
   return {};
 }

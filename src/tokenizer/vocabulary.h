@@ -39,12 +39,17 @@ class Vocabulary {
     return id == nullptr ? std::nullopt : std::optional(*id);
   }
   std::size_t max_piece_bytes() const { return max_piece_bytes_; }
+  // Of all pieces.
+  std::size_t num_bytes() const { return bytes_.size(); }
+  // Whether find() leads to the id.
+  bool is_listed(TokenId id) const { return contains(id) && entry(id).listed; }
 
  private:
   struct Entry {
     std::uint32_t begin = 0;
-    std::uint32_t length : 31 = 0;
+    std::uint32_t length : 30 = 0;
     std::uint32_t used : 1 = 0;
+    std::uint32_t listed : 1 = 0;
   };
   struct Slot {
     std::uint32_t hash = 0;

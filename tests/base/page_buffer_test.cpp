@@ -38,5 +38,18 @@ TEST(PageBuffer, WhatTheSystemRefusesIsBadAlloc) {
   EXPECT_THROW(PageBuffer(~std::size_t{0}), std::bad_alloc);
 }
 
+TEST(PageVector, GrowsFromSmallBlocksIntoHugePages) {
+  PageVector<std::uint64_t> numbers;
+  for (std::uint64_t i = 0; i < PageBuffer::kHugePageBytes / 4; ++i)
+    numbers.push_back(i);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(numbers.data()) % PageBuffer::kHugePageBytes, 0u);
+  const PageVector<std::uint64_t> copy = numbers;
+  numbers.resize(3);
+  numbers.shrink_to_fit();
+  EXPECT_EQ(numbers, (PageVector<std::uint64_t>{0, 1, 2}));
+  for (std::uint64_t i = 0; i < copy.size(); ++i)
+    ASSERT_EQ(copy[i], i);
+}
+
 }  // namespace
 }  // namespace vitrine::base

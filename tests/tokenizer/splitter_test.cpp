@@ -18,9 +18,9 @@ class TextMaker {
  public:
   explicit TextMaker(std::uint32_t seed) : random_(seed) {}
 
-  std::string text() {
+  std::string text(std::size_t max_length) {
     std::string result;
-    const std::size_t length = pick(24);
+    const std::size_t length = pick(max_length);
     for (std::size_t i = 0; i < length; ++i)
       base::append_utf8(result, pick(4) == 0 ? any() : telling());
     return result;
@@ -61,13 +61,19 @@ TEST_P(Splitter, FindsWhatPcreFindsInRandomText) {
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   TextMaker maker(seed);
   const auto reference = make_pcre_pattern(GetParam().expression).value_or_throw();
-  for (int i = 0; i < 5000; ++i) {
-    const std::string text = maker.text();
+  const auto expect_the_same = [&](std::size_t max_length, std::size_t at_once) {
+    std::string text;
+    for (std::size_t i = 0; i < at_once; ++i)  // runs of ASCII and of other characters, longer than a scanner's steps
+      text += i % 2 == 0 ? maker.text(max_length) : std::string(i % 70, i % 3 == 0 ? ' ' : 'x');
     std::vector<Range> expected, found;
     ASSERT_TRUE(reference->find_all(text, expected));
     GetParam().scan(text, found);
     ASSERT_EQ(found, expected) << '"' << text << '"';
-  }
+  };
+  for (int i = 0; i < 5000 && !HasFatalFailure(); ++i)
+    expect_the_same(24, 1);
+  for (int i = 0; i < 100 && !HasFatalFailure(); ++i)
+    expect_the_same(80, 20);
 }
 
 TEST_P(Splitter, IsChosenByItsExpression) {

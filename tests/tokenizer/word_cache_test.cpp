@@ -134,6 +134,15 @@ TEST(WordCache, ChangesNothingOfSentencePieceBpe) {
   EXPECT_EQ(ids, encode_in_parts(*tokenizer, text, before_space));
 }
 
+void expect_covered(std::string_view text, const std::vector<Range>& matches) {
+  std::uint32_t pos = 0;
+  for (const Range& match : matches) {
+    EXPECT_EQ(match.begin, pos) << '"' << text << '"';
+    pos = match.end;
+  }
+  EXPECT_EQ(pos, text.size()) << '"' << text << '"';
+}
+
 TEST(IsCertainCut, LeavesTheMatchesOnEitherSideAsTheyAre) {
   const std::uint32_t seed = std::random_device()();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -143,9 +152,10 @@ TEST(IsCertainCut, LeavesTheMatchesOnEitherSideAsTheyAre) {
     std::string text;
     for (std::size_t i = random() % 16; i > 0; --i)
       base::append_utf8(text, characters[random() % characters.size()]);
-    for (const auto& [name, expression, scan, cuts] : known_patterns()) {
+    for (const auto& [name, expression, scan, cuts, covers_all] : known_patterns()) {
       std::vector<Range> whole;
       scan(text, whole);
+      if (covers_all) expect_covered(text, whole);
       for (std::size_t pos = 0; pos <= text.size(); ++pos) {
         if (!is_certain_cut(text, pos)) continue;
         std::vector<Range> parts;

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/token_id.h"
+#include "tokenizer/id_cache.h"
+#include "tokenizer/model.h"
+#include "tokenizer/pattern.h"
+
+namespace vitrine::tokenizer {
+
+// Texts to ids where a scanner cuts them into words that the model encodes one by one: the way of byte-level
+// vocabularies when nobody asks for offsets. Belongs to one call of encode; one thread.
+class WordEncoder {
+ public:
+  // The model and the caches must outlive it. text_bytes: of all texts to come, about.
+  WordEncoder(const Model& model, ScanFunction scan, IdCachePool& caches, std::size_t text_bytes)
+      : model_(model), scan_(scan), caches_(caches), cache_(caches.take(text_bytes)) {}
+  ~WordEncoder() { caches_.give_back(std::move(cache_)); }
+  WordEncoder(const WordEncoder&) = delete;
+  WordEncoder& operator=(const WordEncoder&) = delete;
+
+  // Appends the ids of valid UTF-8.
+  base::Result<void> append(std::string_view text, std::vector<TokenId>& ids);
+
+ private:
+  // Words whose places in the cache are fetched before the first of them is looked up.
+  static constexpr std::size_t kBatch = 32;
+  // A word's key in the table for its size, and its place there.
+  struct Probe {
+    IdCache::ShortWords::Key short_key;
+    IdCache::LongWords::Key long_key;
+    std::size_t place;
+  };
+
+  base::Result<void> append_block(std::string_view text, std::vector<TokenId>& ids);
+  void prepare(std::string_view word, const char* readable, Probe& probe) const;
+  base::Result<void> append_word(std::string_view word, const Probe& probe, TokenId*& out);
+  base::Result<void> append_new(std::string_view word, TokenId*& out);
+
+  const Model& model_;
+  ScanFunction scan_;
+  IdCachePool& caches_;
+  std::unique_ptr<IdCache> cache_;
+  std::vector<Range> words_;
+  std::vector<Symbol> symbols_, scratch_;
+};
+
+}  // namespace vitrine::tokenizer
