@@ -6,9 +6,10 @@
 
 namespace vitrine::server {
 
-Accounting::Accounting(store::KeyStore& keys, cost::PriceTable prices)
+Accounting::Accounting(store::KeyStore& keys, cost::PriceTable prices, store::Plans plans)
     : keys_(keys),
       prices_(std::move(prices)),
+      plans_(std::move(plans)),
       report_(folder(), store::kServingPatience),
       quotas_({.now =
                    [] {

@@ -30,7 +30,7 @@ bool is_exposed(const ServerOptions& options) {
 
 // Without keys nobody but this machine's own users may come in.
 Access open_access(const ServerOptions& options) {
-  Access access(options.keys);
+  Access access(options.keys, options.plans);
   if (!is_exposed(options)) return access;
   if (access.num_live_keys() == 0) {
     throw base::Exception(base::ErrorKind::kConfig,
@@ -43,7 +43,7 @@ Access open_access(const ServerOptions& options) {
 }
 
 std::unique_ptr<Accounting> open_accounting(const ServerOptions& options) {
-  return options.keys == nullptr ? nullptr : std::make_unique<Accounting>(*options.keys, options.prices);
+  return options.keys == nullptr ? nullptr : std::make_unique<Accounting>(*options.keys, options.prices, options.plans);
 }
 
 // A connection takes a descriptor; the soft limit of most systems is made for programs that poll with select().

@@ -11,6 +11,7 @@
 #include "server/model_pool.h"
 #include "server/planner.h"
 #include "server/server_log.h"
+#include "store/key_plans.h"
 #include "store/key_store.h"
 #include "trace/otlp.h"
 
@@ -25,6 +26,7 @@ struct ServerOptions {
   ModelPool::Options models = {};
   PlanMachine plan_machine = {};
   store::KeyStore* keys = nullptr;  // outlives the server; null: nobody has a key, and no usage is noted
+  store::Plans plans = {};          // limits that keys may name
   cost::PriceTable prices = {};     // what answers cost, for the usage ledger
   std::size_t xray_bytes = std::size_t{256} << 20U;  // that requests computed again for an X-ray may hold
   LogOptions log = {};                               // by default there is none

@@ -76,6 +76,33 @@ TEST_F(ServeConfig, AFileThatIsNoTomlIsRefusedWithItsLine) {
   EXPECT_THAT(result.err, HasSubstr("serve.toml: line 2: "));
 }
 
+TEST_F(ServeConfig, PlansAreTablesOfLimits) {
+  const RunResult result = check("model = '" + tiny() +
+                                 "'\n[plans.free]\nrequests_per_minute = 20\nmodels = ['a', 'b']\n[plans.open]\n"
+                                 "[plans.'team-1.b']\npriority = -3\ntokens_per_day = 'none'\n");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out).at("plans"),
+            nlohmann::json({{"free", {{"requests_per_minute", 20}, {"models", {"a", "b"}}}},
+                            {"open", nlohmann::json::object()},
+                            {"team-1.b", {{"priority", -3}}}}));
+}
+
+TEST_F(ServeConfig, WhatIsWrongInAPlanIsRefusedWithItsPlace) {
+  const auto refusal = [&](const std::string& rows) {
+    const RunResult result = check("model = '" + tiny() + "'\n" + rows);
+    EXPECT_EQ(result.exit_code, 78);
+    EXPECT_THAT(result.err, HasSubstr("serve.toml: "));
+    return result.err;
+  };
+  EXPECT_THAT(refusal("[plans.free]\ntokens_per_dya = 5\n"),
+              HasSubstr("--plans free.tokens_per_dya: no such setting; did you mean tokens_per_day?"));
+  EXPECT_THAT(refusal("[plans.free]\ntokens_per_day = 'many'\n"),
+              HasSubstr("--plans free.tokens_per_day many: give a whole number from 1"));
+  EXPECT_THAT(refusal("[plans.free]\npriority = 500\n"), HasSubstr("--plans free: priority: must be from -100 to 100"));
+  EXPECT_THAT(refusal("[plans.none]\n"), HasSubstr("--plans none: a plan's name is"));
+  EXPECT_THAT(refusal("[plans]\nfree = 5\n"), HasSubstr("--plans free=5: write it as NAME.SETTING=VALUE"));
+}
+
 TEST_F(ServeConfig, AMissingFileIsMissing) {
   const RunResult result = testing::run_vitrine({"serve", "--check", "--config", "/nowhere/serve.toml"});
   EXPECT_EQ(result.exit_code, 66);

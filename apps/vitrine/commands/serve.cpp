@@ -13,6 +13,7 @@
 #include "base/unix_time.h"
 #include "plan/network.h"
 #include "server/server.h"
+#include "store/key_json.h"
 #include "store/key_store.h"
 #include "tools/hub/files.h"
 #include "tools/hub/http.h"
@@ -21,6 +22,7 @@
 #include "vitrine/commands/commands.h"
 #include "vitrine/machine_report.h"
 #include "vitrine/models.h"
+#include "vitrine/plan_tables.h"
 #include "vitrine/runtime_flags.h"
 #include "vitrine/serve_plan.h"
 #include "vitrine/served_runtime.h"
@@ -147,6 +149,12 @@ class ServeCommand final : public Command {
         .add("--allow-host", options_.allowed_hosts,
              "A further name that clients may call this server by; may be repeated")
         .one_each()
+        .group("Serving");
+    parser
+        .add_each_function(
+            "--plans", [this](const std::string& word) { take_plan_row(word, options_.plans); },
+            "NAME.LIMIT=VALUE: limits that the keys of a plan have (`vitrine keys create --plan NAME`); in a settings "
+            "file a table [plans.NAME]; may be repeated")
         .group("Serving");
     parser.add("--prices", prices_, "A TOML file with what a million tokens of each model cost, for `vitrine usage`")
         .group("Serving");
@@ -354,6 +362,9 @@ class ServeCommand final : public Command {
                                   {"planned_bytes", offer.planned_bytes},
                                   {"pinned", offer.is_pinned}});
     report["memory_bytes"] = options_.models.memory_bytes;
+    report["plans"] = nlohmann::ordered_json::object();
+    for (const auto& [name, limits] : options_.plans)
+      report["plans"][name] = store::to_json(limits);
     if (context.flags.json) {
       context.out.print(report.dump() + "\n");
       return 0;
@@ -363,6 +374,10 @@ class ServeCommand final : public Command {
                                     offer.context_length, hub::format_bytes(offer.planned_bytes),
                                     offer.is_pinned ? ", stays loaded" : "",
                                     &offer == &offers.front() ? ", loaded at the start" : ""));
+    for (const auto& [name, limits] : options_.plans) {
+      const std::string text = describe_limits(limits);
+      context.out.print(fmt::format("plan {}: {}\n", name, text.empty() ? "no limits" : text));
+    }
     context.out.print(
         fmt::format("memory for models: {}\nall is well\n", hub::format_bytes(options_.models.memory_bytes)));
     return 0;
