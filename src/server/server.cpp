@@ -89,7 +89,7 @@ class Server::State {
     listener_.start();
     await_signal();
     if (options_.keys != nullptr) watch_keys();
-    if (options_.models.keep_alive) watch_models();
+    if (service_.models().has_keep_alive()) watch_models();
     context_.run();
     log_.write(service_.is_faulty() ? LogLevel::kError : LogLevel::kInfo, "stop",
                {{"reason", service_.is_faulty() ? "engine_failed" : "asked"}, {"open_requests", router_.num_open()}});
