@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cost/prices.h"
@@ -17,7 +19,12 @@ namespace vitrine::server {
 class Accounting {
  public:
   // The ledger lies beside the keys. Throws base::Exception.
-  Accounting(store::KeyStore& keys, cost::PriceTable prices, store::Plans plans);
+  struct Settings {
+    cost::PriceTable prices = {};
+    store::Plans plans = {};                           // that keys may name
+    std::optional<std::int64_t> usage_keep_days = {};  // of the ledger's rows; absent: for ever
+  };
+  Accounting(store::KeyStore& keys, Settings settings);
 
   store::KeyStore& keys() { return keys_; }  // any thread; waits for the disk
   Quotas& quotas() { return quotas_; }

@@ -43,7 +43,9 @@ Access open_access(const ServerOptions& options) {
 }
 
 std::unique_ptr<Accounting> open_accounting(const ServerOptions& options) {
-  return options.keys == nullptr ? nullptr : std::make_unique<Accounting>(*options.keys, options.prices, options.plans);
+  if (options.keys == nullptr) return nullptr;
+  return std::make_unique<Accounting>(*options.keys,
+                                      Accounting::Settings{options.prices, options.plans, options.usage_keep_days});
 }
 
 // A connection takes a descriptor; the soft limit of most systems is made for programs that poll with select().

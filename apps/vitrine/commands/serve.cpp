@@ -108,6 +108,7 @@ class ServeCommand final : public Command {
   int run(Context& context) override {
     store::KeyStore keys(required_state_path());
     options_.keys = &keys;
+    if (usage_keep_days_) options_.usage_keep_days = static_cast<std::int64_t>(*usage_keep_days_);
     if (!prices_.empty()) options_.prices = cost::PriceTable(prices_);
     const auto otlp = otlp::read_otlp_settings(otlp_, VITRINE_VERSION).value_or_throw();
     std::vector<PlannedModel> plans = choose_models(context);
@@ -145,6 +146,11 @@ class ServeCommand final : public Command {
             "file a table [plans.NAME]; may be repeated")
         .group("Serving");
     parser.add("--prices", prices_, "A TOML file with what a million tokens of each model cost, for `vitrine usage`")
+        .group("Serving");
+    parser
+        .add("--usage-keep-days", usage_keep_days_,
+             "Days after which what single requests used is deleted; the sums of days stay (default: never)")
+        .between(1, 100'000)
         .group("Serving");
     parser.add_switch("--strict", options_.strict, "Refuse fields that no endpoint knows, in place of a warning")
         .group("Serving");
@@ -377,6 +383,7 @@ class ServeCommand final : public Command {
   std::vector<std::string> texts_;
   std::string name_;
   std::string prices_;
+  std::optional<std::size_t> usage_keep_days_;
   std::string memory_;
   std::string xray_memory_;
   std::string log_path_;
