@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "tools/open_model.h"
 #include "vitrine/runtime_flags.h"
 
@@ -31,6 +32,17 @@ struct PlannedModel {
   std::size_t context_length = 0;  // tokens of one sequence
   std::size_t bytes = 0;           // the most that it takes once loaded
 };
+
+// Does `work`, whose refusals say which model they are about where it is not alone.
+template <typename Work>
+void naming_model(const std::string& name, bool is_alone, Work work) {
+  try {
+    work();
+  } catch (const base::Exception& exception) {
+    if (is_alone) throw;
+    throw base::Exception(exception.error().kind, name + ": " + exception.what());
+  }
+}
 
 // Opens the models, sets `flags.memory_bytes`, `context_length` and `bytes`, and gives what it opened, in the same
 // order. Throws base::Exception: kNoMemory with what would fit, or whatever a file is refused for.

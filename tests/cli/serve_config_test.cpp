@@ -164,6 +164,10 @@ TEST_F(ServeConfig, WhatIsWrongInATableOfAModelIsRefusedWithItsPlace) {
   EXPECT_THAT(refusal("[models.a]\nprefix-cache = 'sometimes'\n"), HasSubstr("use exact, fast or off"));
   EXPECT_THAT(refusal("[models.a]\npin = 'perhaps'\n"), HasSubstr("--models a.pin: perhaps: must be true or false"));
   EXPECT_THAT(refusal("[models.b]\nctx = 16\n", 64), HasSubstr("--models b: there is no model b, but a"));
+  const std::string b = "[models.b]\npath = '" + tiny() + "'\n";
+  EXPECT_THAT(refusal(b + "kv-type = 'q8_0'\n", 64), HasSubstr("vitrine: b: --kv-type q8_0: "));
+  EXPECT_THAT(refusal(b + "kv-layout = 'contiguous'\nprefix-cache = 'fast'\n", 64),
+              HasSubstr("vitrine: b: --kv-layout contiguous: there is nothing to share"));
 }
 
 TEST_F(ServeConfig, AMissingFileIsMissing) {

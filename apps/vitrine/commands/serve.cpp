@@ -230,7 +230,7 @@ class ServeCommand final : public Command {
       find_named(plans, name, fmt::format("{} {}", kModelsFlag, name)).is_pinned |= table.is_pinned;
     for (PlannedModel& plan : plans) {
       const EngineFlags flags = flags_of(plan.name);
-      plan.flags = flags.resolved();
+      naming_model(plan.name, plans.size() == 1, [&] { plan.flags = flags.resolved(); });
       plan.chat_template = flags.chat_template;
       is_fast_ = is_fast_ || plan.flags.publish_answers;
     }
