@@ -56,11 +56,11 @@ void KeyRing::load() {
     std::ranges::copy(mac, secret.mac.begin());
     key.secrets.push_back(secret);
   }
-  for (auto& [id, own] : read_limits(database_)) {
+  for (const auto& [id, own] : read_limits(database_)) {
     Key& key = keys[id];
-    const auto effective = effective_limits(plans_, own);
+    auto effective = effective_limits(plans_, own);
     key.is_without_plan = !effective;
-    key.limits = effective ? *effective : std::move(own);
+    key.limits = effective ? *std::move(effective) : own;
   }
   keys_ = std::move(keys);
   num_live_ =
