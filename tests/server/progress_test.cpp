@@ -1,5 +1,4 @@
 #include <chrono>
-#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -106,8 +105,12 @@ TEST_F(ProgressEvents, CountWhatWasCachedAsDone) {
 }
 
 TEST_F(ProgressEvents, SayHowManyAreAheadUntilTheTurnComes) {
-  auto running = std::make_unique<SocketClient>(server_.port());
-  running->send(post("/v1/completions", R"({"prompt": "a", "max_tokens": 200000, "ignore_eos": true})"));
+  engine::Request endless;
+  endless.prompt = {1};
+  endless.ignore_eos = true;
+  // To the engine itself: nobody reads its tokens, so it never pauses and gives its place to others.
+  const auto running = server_.engine().submit(endless, [](const engine::TokenEvent&) {});
+  ASSERT_TRUE(running);
   while (server_.stats().num_running == 0)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   SocketClient second(server_.port());
@@ -117,8 +120,8 @@ TEST_F(ProgressEvents, SayHowManyAreAheadUntilTheTurnComes) {
   third.send(post("/v1/completions", body({{"prompt", "c"}}).dump()));
   EXPECT_THAT(receive_until(third, "progress"), HasSubstr(R"("state":"queued","position":1)"));
   const Chunk live = Chunk::parse(ask(server_.port(), get("/v1/admin/live")).body);
-  EXPECT_EQ(live["requests"].size(), 3U);
-  running.reset();
+  EXPECT_EQ(live["requests"].size(), 2U);
+  server_.engine().abort(*running);
   const std::string rest = receive_until(third, "[DONE]");
   EXPECT_THAT(rest, HasSubstr(R"("state":"prefill")"));
   EXPECT_THAT(rest, HasSubstr("[DONE]"));
