@@ -280,6 +280,11 @@ Flag Parser::add_function(const std::string& names, const std::function<void(con
                           const std::string& help) const {
   return Flag(*app_->add_option_function<std::string>(names, take, help));
 }
+Flag Parser::add_each_function(const std::string& names, const std::function<void(const std::string&)>& take,
+                               const std::string& help) const {
+  const auto take_all = [take](const std::vector<std::string>& words) { std::ranges::for_each(words, take); };
+  return Flag(*app_->add_option_function<std::vector<std::string>>(names, take_all, help)).one_each();
+}
 Flag Parser::add_settings_file(const std::string& name, const std::string& prefix, const std::string& help) const {
   CLI::Option* option = app_->set_config(name, "", help);
   option->envname(prefix + "_CONFIG");

@@ -68,6 +68,9 @@ class Parser {
   // A flag whose value goes to a function, which may throw base::Exception.
   Flag add_function(const std::string& names, const std::function<void(const std::string&)>& take,
                     const std::string& help) const;
+  // The same of a flag that may be repeated: one word follows it each time.
+  Flag add_each_function(const std::string& names, const std::function<void(const std::string&)>& take,
+                         const std::string& help) const;
   Flag find(const std::string& name) const;
   // Flags of this command that the command line leaves out may be set by the environment (PREFIX_PORT for --port), and
   // those that it leaves out too by the TOML file that the flag `name` names.

@@ -69,23 +69,26 @@ std::vector<std::size_t> share_memory(const std::vector<MemoryClaim>& claims, st
   return is_useful && sum <= memory_bytes ? shares : shares_in_turns(claims, memory_bytes);
 }
 
-std::vector<tools::ModelBundle> plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags,
-                                            std::size_t memory_bytes) {
+std::vector<tools::ModelBundle> plan_models(std::vector<PlannedModel>& models, std::size_t memory_bytes) {
   std::vector<tools::ModelBundle> bundles;
   std::vector<MemoryNeed> needs;
   std::vector<MemoryClaim> claims;
+  const bool is_alone = models.size() == 1;
   for (const PlannedModel& model : models) {
-    bundles.push_back(tools::open_model(model.path).value_or_throw());
-    needs.emplace_back(bundles.back().files, flags);
-    claims.push_back(claim_of(needs.back(), flags, model.is_pinned));
+    naming_model(model.name, is_alone, [&] {
+      bundles.push_back(tools::open_model(model.path).value_or_throw());
+      needs.emplace_back(bundles.back().files, model.flags);
+      claims.push_back(claim_of(needs.back(), model.flags, model.is_pinned));
+    });
   }
   const std::vector<std::size_t> shares = share_memory(claims, memory_bytes);
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const MemoryPlan plan = plan_memory(needs[i], flags, shares[i]);
-    models[i].flags = flags;
-    models[i].flags.memory_bytes = shares[i];
-    models[i].context_length = plan.context_length;
-    models[i].bytes = plan.total();
+    naming_model(models[i].name, is_alone, [&] {
+      const MemoryPlan plan = plan_memory(needs[i], models[i].flags, shares[i]);
+      models[i].flags.memory_bytes = shares[i];
+      models[i].context_length = plan.context_length;
+      models[i].bytes = plan.total();
+    });
   }
   return bundles;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "tools/open_model.h"
 #include "vitrine/runtime_flags.h"
 
@@ -26,14 +27,25 @@ struct PlannedModel {
   std::string name;  // for clients
   std::filesystem::path path;
   bool is_pinned = false;
-  RuntimeFlags flags = {};         // with its share of the memory
+  std::string chat_template = {};  // a file to take in place of its own; empty: none
+  RuntimeFlags flags = {};         // plan_models adds its share of the memory
   std::size_t context_length = 0;  // tokens of one sequence
   std::size_t bytes = 0;           // the most that it takes once loaded
 };
 
-// Opens the models, sets `flags`, `context_length` and `bytes`, and gives what it opened, in the same order. Throws
-// base::Exception: kNoMemory with what would fit, or whatever a file is refused for.
-std::vector<tools::ModelBundle> plan_models(std::vector<PlannedModel>& models, const RuntimeFlags& flags,
-                                            std::size_t memory_bytes);
+// Does `work`, whose refusals say which model they are about where it is not alone.
+template <typename Work>
+void naming_model(const std::string& name, bool is_alone, Work work) {
+  try {
+    work();
+  } catch (const base::Exception& exception) {
+    if (is_alone) throw;
+    throw base::Exception(exception.error().kind, name + ": " + exception.what());
+  }
+}
+
+// Opens the models, sets `flags.memory_bytes`, `context_length` and `bytes`, and gives what it opened, in the same
+// order. Throws base::Exception: kNoMemory with what would fit, or whatever a file is refused for.
+std::vector<tools::ModelBundle> plan_models(std::vector<PlannedModel>& models, std::size_t memory_bytes);
 
 }  // namespace vitrine::cli

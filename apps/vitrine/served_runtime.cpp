@@ -25,7 +25,7 @@ std::string FaultReport::fault() const {
 
 ServedRuntime::ServedRuntime(const PlannedModel& plan, tools::ModelBundle bundle, Shared& shared)
     : runtime_(std::move(bundle), plan.flags),
-      chat_template_(compile_template(runtime_.bundle(), shared.chat_template)),
+      chat_template_(compile_template(runtime_.bundle(), plan.chat_template)),
       engine_(
           runtime_.engine(), [&shared](const std::string& what) { shared.faults.report(what); }, &shared.turns) {
   served_.name = plan.name;

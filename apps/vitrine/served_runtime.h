@@ -50,7 +50,6 @@ class ServedRuntime final : public server::LoadedModel {
   struct Shared {
     engine::StepTurns turns = {};
     FaultReport faults = {};
-    std::string chat_template = {};  // a file to take in place of the model's own; empty: none
   };
   // Throws base::Exception, as Runtime does.
   ServedRuntime(const PlannedModel& plan, tools::ModelBundle bundle, Shared& shared);

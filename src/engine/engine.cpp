@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/checked.h"
@@ -197,11 +198,16 @@ void Engine::compute() {
                                     ? scheduler_.schedule(chunk_budget_.tokens(num_answering, scheduler_.num_prompts()))
                                     : scheduler_.schedule();
   note_progress();
+  if (num_asking_ > 0) {
+    tell_places();
+    tell_prefill(work, true);
+  }
   runner_.run(work, observer_);
   const auto results = runner_.sample(work);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - work.began;
   chunk_budget_.observe(work.num_answering, work.num_prompt_rows, took.count());
   scheduler_.update();
+  if (num_asking_ > 0) tell_prefill(work, false);
   publish(work, results);
 }
 
@@ -216,6 +222,7 @@ void Engine::drain() {
     pauses.swap(pauses_);
   }
   for (auto& sequence : submitted) {
+    if (sequence->request().progress) ++num_asking_;
     writers_.enter(*sequence);
     scheduler_.add(std::move(sequence));
   }
@@ -224,6 +231,23 @@ void Engine::drain() {
   }
   for (const auto& [id, is_paused] : pauses) {
     scheduler_.set_paused(id, is_paused);
+  }
+}
+
+void Engine::tell_places() {
+  const auto now = std::chrono::steady_clock::now();
+  if (scheduler_.num_waiting() == 0 || now - places_told_ < config_.place_interval) return;
+  places_told_ = now;
+  const std::vector<Sequence*> order = scheduler_.waiting_order();
+  for (std::size_t num_ahead = 0; num_ahead < order.size(); ++num_ahead) {
+    if (order[num_ahead]->wants_progress()) order[num_ahead]->tell_progress(num_ahead);
+  }
+}
+
+// `only_new`: of those that have just begun.
+void Engine::tell_prefill(const SchedulerOutput& work, bool only_new) {
+  for (const ScheduledRows& rows : work.rows) {
+    if (rows.sequence->wants_progress() && (rows.starts || !only_new)) rows.sequence->tell_progress();
   }
 }
 
@@ -281,6 +305,7 @@ void Engine::finish(RequestId id, TokenEvent event) {
   sequence->has_started() ? sequence->clock.charge(trace::Stage::kOther, "batch")
                           : sequence->clock.charge(trace::Stage::kQueue);
   writers_.leave(*sequence);
+  if (sequence->request().progress) --num_asking_;
   {
     const std::scoped_lock lock(inbox_mutex_);
     --num_unfinished_;
@@ -336,10 +361,14 @@ EngineStats Engine::stats() const {
 
 EngineSnapshot Engine::snapshot() const {
   EngineSnapshot snapshot{.stats = stats(), .sequences = {}, .blocks = kvcache::block_map(scheduler_.blocks().pool())};
+  std::map<const Sequence*, std::size_t> num_ahead;
+  for (const Sequence* sequence : scheduler_.waiting_order())
+    num_ahead.emplace(sequence, num_ahead.size());
   const std::vector<const Sequence*> sequences = scheduler_.sequences();
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     const Sequence& sequence = *sequences[i];
     if (sequence.request().background) continue;
+    const auto place = num_ahead.find(&sequence);
     snapshot.sequences.push_back({
         .id = sequence.id(),
         .is_running = i < scheduler_.num_running(),
@@ -348,6 +377,7 @@ EngineSnapshot Engine::snapshot() const {
         .computed_tokens = sequence.num_computed(),
         .completion_tokens = sequence.completion_tokens(),
         .num_blocks = sequence.table.blocks().size(),
+        .num_ahead = place != num_ahead.end() ? std::optional(place->second) : std::nullopt,
     });
   }
   return snapshot;

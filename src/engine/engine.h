@@ -51,6 +51,8 @@ struct EngineConfig {
   bool settle_answers = false;
   // A request that waits while nothing gets on for this long means that the engine is stalled.
   std::chrono::milliseconds stall_limit{30'000};
+  // So often at most a request that waits hears of its place, where it asked to.
+  std::chrono::milliseconds place_interval{250};
   // All but the tokens on which the bits of keys and values depend: model file, adapter, numeric paths, instruction
   // set.
   std::string prefix_seed = {};
@@ -78,6 +80,7 @@ struct SequenceStats {
   std::size_t computed_tokens = 0;    // of prompt and answer, cached ones included
   std::size_t completion_tokens = 0;  // so far
   std::size_t num_blocks = 0;
+  std::optional<std::size_t> num_ahead = {};  // of those that wait: how many will begin before it, as things stand
 };
 
 // The engine at one moment, for people to look at. Linear in the number of blocks.
@@ -145,6 +148,8 @@ class Engine {
   void compute();
   void run_errand();
   void drain();
+  void tell_places();
+  void tell_prefill(const SchedulerOutput& work, bool only_new);
   void note_progress();
   void publish(const SchedulerOutput& work, std::span<const SampleResult> results);
   void publish_token(const SampleResult& result);
@@ -163,6 +168,8 @@ class Engine {
   models::ForwardObserver* observer_ = nullptr;
   std::size_t num_steps_ = 0;
   std::size_t num_preemptions_ = 0;
+  std::size_t num_asking_ = 0;  // requests that asked for their progress
+  std::chrono::steady_clock::time_point places_told_;
   std::size_t noted_idle_bytes_ = 0;  // moved from kKv to kPrefixCache in the ledger
 
   // What other threads hand over; everything else belongs to the engine thread.

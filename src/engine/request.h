@@ -43,6 +43,7 @@ struct Request {
   std::string tenant;
   int priority = 0;         // higher runs first
   bool background = false;  // computed only in steps for which no other request has anything
+  bool progress = false;    // its callback hears how far it is until its first token comes: TokenEvent::progress
 };
 
 enum class FinishReason {
@@ -68,10 +69,22 @@ struct RequestTimings {
   double total_s() const { return queue_s + lookup_s + schedule_s + prefill_s + decode_s + sample_s + other_s; }
 };
 
+// How far a request without a token is.
+struct Progress {
+  bool is_running = false;          // its prompt is being computed; else it waits
+  std::size_t num_ahead = 0;        // while it waits: those that begin before it, as things stand
+  std::size_t computed_tokens = 0;  // of the prompt, cached ones included
+  std::size_t prompt_tokens = 0;
+  std::size_t cached_tokens = 0;  // of the prompt, taken from the prefix cache
+
+  friend bool operator==(const Progress&, const Progress&) = default;
+};
+
 // One step's news of a request. The last event of a request, and only it, has a finish_reason.
 struct TokenEvent {
   RequestId request{};
   std::optional<TokenId> token;  // absent when the request ended without a new token; a stop token is delivered as well
+  std::optional<Progress> progress;  // where it was asked for; then the event has neither token nor finish_reason
   float logprob = std::numeric_limits<float>::quiet_NaN();
   std::vector<sampling::TokenLogprob> top_logprobs;
   std::optional<FinishReason> finish_reason;

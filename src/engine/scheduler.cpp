@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/waiting_order.h"
+
 namespace vitrine::engine {
 
 void Scheduler::add(std::unique_ptr<Sequence> sequence) {
@@ -238,6 +240,14 @@ std::vector<const Sequence*> Scheduler::sequences() const {
       all.push_back(sequence.get());
   }
   return all;
+}
+
+std::vector<Sequence*> Scheduler::waiting_order() const {
+  std::vector<Sequence*> waiting;
+  for (const auto& [key, sequence] : waiting_) {
+    if (!key.background && !sequence->is_paused()) waiting.push_back(sequence.get());
+  }
+  return engine::waiting_order(waiting, shares_);
 }
 
 std::string Scheduler::check_run(const Sequence& sequence) const {

@@ -86,8 +86,11 @@ class Scheduler {
   std::size_t num_waiting() const { return waiting_.size(); }
   std::size_t num_running() const { return running_.size(); }
   const kvcache::BlockManager& blocks() const { return blocks_; }
-  // Those that run, then those that wait, each in their order.
+  // Those that run, then those that wait, each by QueueKey.
   std::vector<const Sequence*> sequences() const;
+  // Those that wait and would begin if there were room, in the order in which they will as things stand; see
+  // engine/waiting_order.h.
+  std::vector<Sequence*> waiting_order() const;
 
   // The first invariant that does not hold, in words; empty when all hold.
   std::string check_integrity() const;

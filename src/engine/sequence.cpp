@@ -75,14 +75,33 @@ bool Sequence::ends_with(TokenId token) const {
   return has(request().stop_tokens) || (!request().ignore_eos && has(request().eog_tokens));
 }
 
-void Sequence::send(TokenEvent event) {
-  if (!setup_.callback) return;
+void Sequence::fill_counts(TokenEvent& event) const {
   event.request = id();
   event.prompt_tokens = prompt_tokens();
   event.completion_tokens = completion_tokens();
   event.cached_tokens = cached_tokens_.value_or(0);
   event.prefix = prefix_explanation_;
   event.timings = clock.timings();
+}
+
+// Charged to what it does next: a span for each would fill the timeline of a request that waits for minutes.
+void Sequence::tell_progress(std::optional<std::size_t> num_ahead) {
+  const Progress progress{.is_running = !num_ahead,
+                          .num_ahead = num_ahead.value_or(0),
+                          .computed_tokens = num_computed(),
+                          .prompt_tokens = prompt_tokens(),
+                          .cached_tokens = cached_tokens_.value_or(0)};
+  if (!setup_.callback || told_progress_ == progress) return;
+  told_progress_ = progress;
+  TokenEvent event;
+  event.progress = progress;
+  fill_counts(event);
+  setup_.callback(event);
+}
+
+void Sequence::send(TokenEvent event) {
+  if (!setup_.callback) return;
+  fill_counts(event);
   if (event.finish_reason) return setup_.callback(event);  // whoever owns the timeline has it back
   clock.charge_callback([&] { setup_.callback(event); });
 }

@@ -83,12 +83,17 @@ class Sequence {
   void extend_prefix();
   // An event with the counts and times filled in, sent to the client.
   void send(TokenEvent event);
+  // Whether the client is to be told how far its request is.
+  bool wants_progress() const { return request().progress && completion_tokens() == 0; }
+  // Tells it, where there is news since the last time. `num_ahead`: absent once it runs.
+  void tell_progress(std::optional<std::size_t> num_ahead = {});
 
   kvcache::BlockTable table;
   RequestClock clock;
 
  private:
   bool ends_with(TokenId token) const;
+  void fill_counts(TokenEvent& event) const;
 
   Setup setup_;
   sampling::Sampler sampler_;
@@ -99,6 +104,7 @@ class Sequence {
   bool is_paused_ = false;
   std::optional<std::size_t> cached_tokens_;
   std::optional<kvcache::PrefixExplanation> prefix_explanation_;
+  std::optional<Progress> told_progress_;
 };
 
 }  // namespace vitrine::engine

@@ -36,6 +36,15 @@ ApiException forbidden(store::KeyRole role, Scope scope) {
   return ApiException(std::move(error));
 }
 
+ApiException without_plan(const store::KeyGrant& grant) {
+  return ApiException({.status = 403,
+                       .message = fmt::format(
+                           "the plan {} of this API key is not in this server's settings: add a table [plans.{}] and "
+                           "start it again, or give the key another with `vitrine keys limits {} --plan NAME`",
+                           grant.limits.plan, grant.limits.plan, grant.key_id),
+                       .code = "plan_unknown"});
+}
+
 bool is_reading(const HttpRequest& request) {
   return request.method == "GET" || request.method == "HEAD";
 }
@@ -62,8 +71,8 @@ std::string_view presented_key(const HttpRequest& request) {
 
 }  // namespace
 
-Access::Access(const store::KeyStore* keys) {
-  if (keys != nullptr) ring_.emplace(*keys);
+Access::Access(const store::KeyStore* keys, store::Plans plans) {
+  if (keys != nullptr) ring_.emplace(*keys, std::move(plans));
   is_closed_ = num_live_keys() > 0;
 }
 
@@ -78,6 +87,8 @@ std::optional<store::KeyGrant> Access::admit(const HttpRequest& request, Scope s
         "changes need the API key of an admin, and there is none yet: run `vitrine keys create NAME --admin`");
   store::KeyGrant grant = check(request);
   if (!may_use(grant.role, scope)) throw forbidden(grant.role, scope);
+  // What counts for no limit stays open: an admin must be able to give the key another plan.
+  if (grant.is_without_plan && scope == Scope::kUser) throw without_plan(grant);
   uses_s_[grant.key_id] = base::unix_time_s();
   return grant;
 }

@@ -15,8 +15,9 @@ namespace vitrine::server {
 // all may be used by everyone, but for what an admin changes. Used on the thread of the sockets.
 class Access {
  public:
-  // `keys` may be null: then there are none, and never will be. Throws base::Exception.
-  explicit Access(const store::KeyStore* keys);
+  // `keys` may be null: then there are none, and never will be. `plans`: those that keys may name. Throws
+  // base::Exception.
+  explicit Access(const store::KeyStore* keys, store::Plans plans = {});
 
   // From now on every route that is not public needs a key. The same happens by itself as soon as there is one, and
   // lasts: revoking the last key must not open the server to everyone.

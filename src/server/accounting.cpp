@@ -6,9 +6,10 @@
 
 namespace vitrine::server {
 
-Accounting::Accounting(store::KeyStore& keys, cost::PriceTable prices)
+Accounting::Accounting(store::KeyStore& keys, Settings settings)
     : keys_(keys),
-      prices_(std::move(prices)),
+      prices_(std::move(settings.prices)),
+      plans_(std::move(settings.plans)),
       report_(folder(), store::kServingPatience),
       quotas_({.now =
                    [] {
@@ -16,7 +17,7 @@ Accounting::Accounting(store::KeyStore& keys, cost::PriceTable prices)
                    },
                .ledger_tokens = [this](const std::string& key_id, std::int64_t first_day,
                                        std::int64_t last_day) { return report_.tokens(key_id, first_day, last_day); }}),
-      ledger_(folder()) {}
+      ledger_(folder(), settings.usage_keep_days) {}
 
 void Accounting::note(store::UsageRow row, std::function<void(bool is_kept)> done) {
   cost::Cost cost = prices_.cost(row.model, row.prompt_tokens, row.cached_tokens, row.completion_tokens);

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cost/prices.h"
 #include "server/quotas.h"
+#include "store/key_plans.h"
 #include "store/key_store.h"
 #include "store/usage_ledger.h"
 #include "store/usage_report.h"
@@ -16,11 +19,17 @@ namespace vitrine::server {
 class Accounting {
  public:
   // The ledger lies beside the keys. Throws base::Exception.
-  Accounting(store::KeyStore& keys, cost::PriceTable prices);
+  struct Settings {
+    cost::PriceTable prices = {};
+    store::Plans plans = {};                           // that keys may name
+    std::optional<std::int64_t> usage_keep_days = {};  // of the ledger's rows; absent: for ever
+  };
+  Accounting(store::KeyStore& keys, Settings settings);
 
   store::KeyStore& keys() { return keys_; }  // any thread; waits for the disk
   Quotas& quotas() { return quotas_; }
   const cost::PriceTable& prices() const { return prices_; }
+  const store::Plans& plans() const { return plans_; }  // any thread
   const std::filesystem::path& folder() const { return keys_.files().folder; }
   // Writes the row, its cost put in. `done` as UsageLedger::append has it. Any thread.
   void note(store::UsageRow row, std::function<void(bool is_kept)> done);
@@ -28,6 +37,7 @@ class Accounting {
  private:
   store::KeyStore& keys_;
   cost::PriceTable prices_;
+  store::Plans plans_;
   store::UsageReport report_;
   Quotas quotas_;
   store::UsageLedger ledger_;

@@ -46,6 +46,8 @@ class Generation::Inbox {
     const std::scoped_lock lock(mutex_);
     if (is_closed_) return;
     const bool was_empty = items_.empty();
+    if (event.progress && !was_empty && items_.back().choice == choice && items_.back().event.progress)
+      return void(items_.back().event = event);  // what was told last is out of date
     items_.push_back({choice, event, Clock::now()});
     if (was_empty) filled_->raise();
     num_bytes_ += bytes_of(event);
@@ -170,6 +172,10 @@ std::vector<ChoiceDelta> Generation::take() {
   const trace::ScopedSpan span(trace_.timeline(), trace::Stage::kDetokenize);
   for (const Inbox::Item& item : items) {
     if (choices_[item.choice].has_ended) continue;  // by a stop string; what the engine still made is not asked for
+    if (item.event.progress) {
+      news.push_back({.choice = item.choice, .progress = item.event.progress});
+      continue;
+    }
     answered_ = item.came;
     report_.last_timings = item.event.timings;
     report_.total_s = std::chrono::duration<double>(item.came - began_).count();

@@ -35,6 +35,7 @@ struct ChoiceDelta {
   std::vector<float> embedding = {};                       // where it was asked for
   std::optional<engine::FinishReason> finish_reason = {};  // the choice's last news
   std::string error = {};                                  // with FinishReason::kError
+  std::optional<engine::Progress> progress = {};           // where it was asked for: alone, before all other news
 };
 
 // How a request went. Times are in seconds; those of the engine and the tokens are the first choice's.

@@ -103,13 +103,15 @@ class ModelPool::Waiter {
 };
 
 ModelPool::ModelPool(std::vector<ModelOffer> offers, Options options) : options_(options) {
-  for (ModelOffer& offer : offers)
-    slots_.emplace_back(std::move(offer), options_.max_waiting);
+  for (ModelOffer& offer : offers) {
+    const std::size_t max_waiting = offer.max_waiting.value_or(options_.max_waiting);
+    slots_.emplace_back(std::move(offer), max_waiting);
+  }
 }
 
 Awaitable<ModelLease> ModelPool::acquire(ModelSlot& slot) {
   if (slot.is_open()) co_return ModelLease(*this, slot);
-  if (slot.num_waiting_ >= options_.max_waiting) throw still_busy("model: too many requests wait for it to be loaded");
+  if (slot.num_waiting_ >= max_waiting_of(slot)) throw still_busy("model: too many requests wait for it to be loaded");
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   Waiter waiter(*this, slot, executor);
   const std::size_t num_failures = slot.num_failures_;
@@ -124,9 +126,26 @@ Awaitable<ModelLease> ModelPool::acquire(ModelSlot& slot) {
 }
 
 void ModelPool::unload_idle(const asio::any_io_executor& executor) {
-  ModelSlot* slot = least_recent_idle();
-  if (is_moving_ || slot == nullptr || !options_.keep_alive) return;
-  if (Clock::now() - slot->last_use_ >= *options_.keep_alive) begin_unload(executor, *slot);
+  if (is_moving_) return;
+  const auto now = Clock::now();
+  const auto is_over = [&](const ModelSlot& slot) {
+    const auto keep_alive = keep_alive_of(slot);
+    return slot.is_idle() && keep_alive && now - slot.last_use_ >= *keep_alive;
+  };
+  const auto slot = std::ranges::find_if(slots_, is_over);
+  if (slot != slots_.end()) begin_unload(executor, *slot);
+}
+
+bool ModelPool::has_keep_alive() const {
+  return std::ranges::any_of(slots_, [this](const ModelSlot& slot) { return keep_alive_of(slot).has_value(); });
+}
+
+std::optional<std::chrono::seconds> ModelPool::keep_alive_of(const ModelSlot& slot) const {
+  return slot.offer().keep_alive ? slot.offer().keep_alive : options_.keep_alive;
+}
+
+std::size_t ModelPool::max_waiting_of(const ModelSlot& slot) const {
+  return slot.offer().max_waiting.value_or(options_.max_waiting);
 }
 
 // One step towards a loaded model, where one can be taken now.

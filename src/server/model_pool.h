@@ -26,13 +26,15 @@ namespace vitrine::server {
 
 // A model that the program can load for the server.
 struct ModelOffer {
-  std::string name;                                         // by which clients ask for it
-  std::vector<std::string> aliases = {};                    // further names
-  std::int64_t created = 0;                                 // seconds since 1970
-  std::size_t context_length = 0;                           // tokens
-  std::size_t max_sequences = 1;                            // that run at once
-  std::size_t planned_bytes = 0;                            // the most that it takes while it is loaded
-  bool is_pinned = false;                                   // stays loaded once it is
+  std::string name;                                     // by which clients ask for it
+  std::vector<std::string> aliases = {};                // further names
+  std::int64_t created = 0;                             // seconds since 1970
+  std::size_t context_length = 0;                       // tokens
+  std::size_t max_sequences = 1;                        // that run at once
+  std::size_t planned_bytes = 0;                        // the most that it takes while it is loaded
+  bool is_pinned = false;                               // stays loaded once it is
+  std::optional<std::chrono::seconds> keep_alive = {};  // these two: where it is not as ModelPool::Options has it
+  std::optional<std::size_t> max_waiting = {};
   std::function<plan::Network()> network = {};              // its sizes, from its file's header; any thread, may throw
   std::function<std::unique_ptr<LoadedModel>()> load = {};  // on a thread of the pool; may throw
   std::unique_ptr<LoadedModel> loaded = {};                 // not null: it is loaded already
@@ -123,6 +125,8 @@ class ModelPool {
   Awaitable<ModelLease> acquire(ModelSlot& slot);
   // Unloads what nobody has used for the time to keep alive; to be called now and then.
   void unload_idle(const asio::any_io_executor& executor);
+  // Whether there is a model that it could unload.
+  bool has_keep_alive() const;
   // Waits for a model that is being loaded or unloaded.
   void join() { loader_.join(); }
 
@@ -138,6 +142,8 @@ class ModelPool {
   void end_move(ModelSlot& slot, ModelSlot::State state);
   void release(ModelSlot& slot);
 
+  std::optional<std::chrono::seconds> keep_alive_of(const ModelSlot& slot) const;
+  std::size_t max_waiting_of(const ModelSlot& slot) const;
   bool has_room(const ModelSlot& slot) const;
   ModelSlot* least_recent_idle();
   void close_longest_loaded();

@@ -39,6 +39,7 @@ constexpr std::array kRoutes = std::to_array<Route>({
     {"POST", "/v1/admin/keys/{id}/rotate", Scope::kAdmin, answer_rotate_key},
     {"POST", "/v1/admin/keys/{id}/revoke", Scope::kAdmin, answer_revoke_key},
     {"PATCH", "/v1/admin/keys/{id}/limits", Scope::kAdmin, answer_change_limits},
+    {"GET", "/v1/admin/plans", Scope::kAdmin, answer_plans},
     {"GET", "/v1/admin/usage", Scope::kAdmin, answer_usage},
 });
 

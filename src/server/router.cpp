@@ -11,15 +11,27 @@
 #include "base/elapsed.h"
 #include "base/suggest.h"
 #include "server/api_error.h"
+#include "server/endpoints/endpoints.h"
 #include "server/path_pattern.h"
 
 namespace vitrine::server {
 namespace {
 
-std::string allowed_methods(std::string_view stripped_path) {
+// Pages and what they load have one address; the others may be asked for with and without what base URLs end in.
+bool is_page(const Route& route) {
+  return route.handle == answer_web_page || route.handle == answer_web_asset;
+}
+
+bool fits_path(const Route& route, std::string_view path) {
+  const auto match =
+      is_page(route) ? match_path(route.path, path) : match_path(strip_base(route.path), strip_base(path));
+  return match.has_value();
+}
+
+std::string allowed_methods(std::string_view path) {
   std::string methods;
   for (const Route& route : routes()) {
-    if (!match_path(strip_base(route.path), stripped_path)) continue;
+    if (!fits_path(route, path)) continue;
     methods += (methods.empty() ? "" : ", ") + std::string(route.method);
   }
   return methods;
@@ -27,7 +39,17 @@ std::string allowed_methods(std::string_view stripped_path) {
 
 constexpr std::size_t kMaxNearBytes = 200;  // comparing takes the square of the length, for anyone who asks
 
-ApiException not_found(std::string_view stripped_path) {
+// Whose path ends in the one that was asked for: "/admin/keys" for "/keys". Of the same method, if there is one.
+const Route* find_longer(std::string_view method, std::string_view stripped_path) {
+  const Route* longer = nullptr;
+  for (const Route& route : routes()) {
+    if (is_page(route) || !route.path.ends_with(stripped_path)) continue;
+    if (longer == nullptr || (route.method == method && longer->method != method)) longer = &route;
+  }
+  return longer;
+}
+
+ApiException not_found(std::string_view method, std::string_view stripped_path) {
   std::vector<std::string> paths;
   for (const Route& route : routes()) {
     if (stripped_path.size() <= kMaxNearBytes) paths.push_back(fill_pattern(strip_base(route.path), stripped_path));
@@ -38,6 +60,8 @@ ApiException not_found(std::string_view stripped_path) {
     if (near && fill_pattern(strip_base(route.path), stripped_path) == *near)
       message = fmt::format("no such path; did you mean {} {}?", route.method, route.path);
   }
+  if (const Route* longer = find_longer(method, stripped_path))
+    message = fmt::format("no such path; did you mean {} {}?", longer->method, longer->path);
   return ApiException({.status = 404, .message = std::move(message), .code = "not_found"});
 }
 
@@ -111,15 +135,13 @@ std::string_view strip_base(std::string_view path) {
 }
 
 const Route& find_route(std::string_view method, std::string_view path) {
-  const std::string_view stripped = strip_base(path);
   const auto fits = [&](const Route& route) {
-    return match_path(strip_base(route.path), stripped) &&
-           (route.method == method || (route.method == "GET" && method == "HEAD"));
+    return fits_path(route, path) && (route.method == method || (route.method == "GET" && method == "HEAD"));
   };
   const auto all = routes();
   if (const auto found = std::ranges::find_if(all, fits); found != all.end()) return *found;
-  const std::string methods = allowed_methods(stripped);
-  if (methods.empty()) throw not_found(stripped);
+  const std::string methods = allowed_methods(path);
+  if (methods.empty()) throw not_found(method, strip_base(path));
   throw ApiException({.status = 405,
                       .message = "use " + methods + " here",
                       .code = "method_not_allowed",

@@ -30,7 +30,7 @@ bool is_exposed(const ServerOptions& options) {
 
 // Without keys nobody but this machine's own users may come in.
 Access open_access(const ServerOptions& options) {
-  Access access(options.keys);
+  Access access(options.keys, options.plans);
   if (!is_exposed(options)) return access;
   if (access.num_live_keys() == 0) {
     throw base::Exception(base::ErrorKind::kConfig,
@@ -43,7 +43,9 @@ Access open_access(const ServerOptions& options) {
 }
 
 std::unique_ptr<Accounting> open_accounting(const ServerOptions& options) {
-  return options.keys == nullptr ? nullptr : std::make_unique<Accounting>(*options.keys, options.prices);
+  if (options.keys == nullptr) return nullptr;
+  return std::make_unique<Accounting>(*options.keys,
+                                      Accounting::Settings{options.prices, options.plans, options.usage_keep_days});
 }
 
 // A connection takes a descriptor; the soft limit of most systems is made for programs that poll with select().
@@ -89,7 +91,7 @@ class Server::State {
     listener_.start();
     await_signal();
     if (options_.keys != nullptr) watch_keys();
-    if (options_.models.keep_alive) watch_models();
+    if (service_.models().has_keep_alive()) watch_models();
     context_.run();
     log_.write(service_.is_faulty() ? LogLevel::kError : LogLevel::kInfo, "stop",
                {{"reason", service_.is_faulty() ? "engine_failed" : "asked"}, {"open_requests", router_.num_open()}});

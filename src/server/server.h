@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "server/model_pool.h"
 #include "server/planner.h"
 #include "server/server_log.h"
+#include "store/key_plans.h"
 #include "store/key_store.h"
 #include "trace/otlp.h"
 
@@ -25,7 +28,9 @@ struct ServerOptions {
   ModelPool::Options models = {};
   PlanMachine plan_machine = {};
   store::KeyStore* keys = nullptr;  // outlives the server; null: nobody has a key, and no usage is noted
+  store::Plans plans = {};          // limits that keys may name
   cost::PriceTable prices = {};     // what answers cost, for the usage ledger
+  std::optional<std::int64_t> usage_keep_days = {};  // of the ledger's rows; absent: for ever
   std::size_t xray_bytes = std::size_t{256} << 20U;  // that requests computed again for an X-ray may hold
   LogOptions log = {};                               // by default there is none
   trace::SpanExporter* exporter = nullptr;           // of finished requests, outlives the server; null: there is none

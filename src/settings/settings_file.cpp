@@ -28,7 +28,7 @@ class Reader {
         words.push_back(word(name, value));
     } else if (const toml::table* table = node.as_table()) {
       for (const auto& [key, value] : *table)
-        words.push_back(fmt::format("{}={}", key.str(), word(name, value)));
+        append_rows(name, std::string(key.str()), value, words);
     } else {
       words.push_back(word(name, node));
     }
@@ -36,6 +36,29 @@ class Reader {
   }
 
  private:
+  void append_rows(const std::string& name, const std::string& key, const toml::node& node,
+                   std::vector<std::string>& words) const {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      words.push_back(fmt::format("{}={}", key, word(name, node)));
+      return;
+    }
+    if (table->empty()) words.push_back(key);
+    for (const auto& [inner_key, inner] : *table) {
+      for (const std::string& value : inner_words(name, inner))
+        words.push_back(fmt::format("{}.{}={}", key, inner_key.str(), value));
+    }
+  }
+
+  std::vector<std::string> inner_words(const std::string& name, const toml::node& node) const {
+    const toml::array* array = node.as_array();
+    if (array == nullptr) return {word(name, node)};
+    std::vector<std::string> words;
+    for (const toml::node& value : *array)
+      words.push_back(word(name, value));
+    return words;
+  }
+
   std::string word(const std::string& name, const toml::node& node) const {
     if (auto word = as_word(node)) return *std::move(word);
     throw wrong_setting(file_, fmt::format("line {}: {}: must be a text, a number, true or false, or a list of them",

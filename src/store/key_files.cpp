@@ -46,7 +46,9 @@ CREATE TABLE allowed_models (key_id TEXT NOT NULL REFERENCES keys, model TEXT NO
                              PRIMARY KEY (key_id, model)) STRICT, WITHOUT ROWID;
 )",
      // role: a number of KeyRole. User and admin are those that is_admin had.
-     "ALTER TABLE keys RENAME COLUMN is_admin TO role"});
+     "ALTER TABLE keys RENAME COLUMN is_admin TO role",
+     // plans: of a key that has one, its name in the server's settings.
+     "CREATE TABLE plans (key_id TEXT PRIMARY KEY REFERENCES keys, plan TEXT NOT NULL) STRICT, WITHOUT ROWID"});
 
 base::Exception lost(const fs::path& path, const fs::path& other, std::string_view why) {
   return {ErrorKind::kIo, fmt::format("{}: {}; restore it from a backup, or move {} away too to begin without keys",

@@ -36,6 +36,13 @@ std::vector<std::string> read_models(const Json& value) {
   return names;
 }
 
+std::string read_plan(const Json& value) {
+  if (value.is_null()) return "";
+  if (!value.is_string() || value.get_ref<const std::string&>().empty())
+    throw wrong("plan", "must be the name of a plan, or null for none");
+  return value.get<std::string>();
+}
+
 }  // namespace
 
 Json to_json(const KeyLimits& limits) {
@@ -44,6 +51,7 @@ Json to_json(const KeyLimits& limits) {
     if (const auto& number = limits.*row.number) json[std::string(row.name)] = *number;
   }
   if (!limits.models.empty()) json["models"] = limits.models;
+  if (!limits.plan.empty()) json["plan"] = limits.plan;
   return json;
 }
 
@@ -68,12 +76,14 @@ LimitChanges read_limit_changes(const Json& object) {
   for (const auto& [name, value] : object.items()) {
     if (name == "models") {
       changes.models = read_models(value);
+    } else if (name == "plan") {
+      changes.plan = read_plan(value);
     } else if (const LimitRow* row = find_limit_row(name); row != nullptr) {
       changes.numbers.emplace_back(row, read_number(*row, value));
     } else {
       throw wrong("limits",
                   "it has a member that is no limit; there are requests_per_minute, tokens_per_minute, "
-                  "tokens_per_day, tokens_per_month, max_concurrent, priority, models");
+                  "tokens_per_day, tokens_per_month, max_concurrent, priority, models, plan");
     }
   }
   return changes;

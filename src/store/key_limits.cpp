@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/result.h"
+#include "store/key_plans.h"
 
 namespace vitrine::store {
 namespace {
@@ -61,6 +62,13 @@ KeyLimits changed(KeyLimits limits, const LimitChanges& changes) {
     const auto twice = std::ranges::unique(limits.models);
     limits.models.erase(twice.begin(), twice.end());
   }
+  if (changes.plan) {
+    if (!changes.plan->empty() && !is_plan_name(*changes.plan)) {
+      throw base::Exception(base::ErrorKind::kUsage,
+                            "plan: give its name, 1 to 64 letters, digits, dots, hyphens and underscores");
+    }
+    limits.plan = *changes.plan;
+  }
   return limits;
 }
 
@@ -74,6 +82,9 @@ std::map<std::string, KeyLimits> read_limits(const Database& database) {
   Statement models = database.prepare("SELECT key_id, model FROM allowed_models ORDER BY model");
   while (models.step())
     all[models.text(0)].models.push_back(models.text(1));
+  Statement plans = database.prepare("SELECT key_id, plan FROM plans");
+  while (plans.step())
+    all[plans.text(0)].plan = plans.text(1);
   return all;
 }
 
@@ -87,6 +98,9 @@ void write_limits(const Database& database, const std::string& key_id, const Key
   Statement model = database.prepare("INSERT INTO allowed_models (key_id, model) VALUES (?, ?)");
   for (const std::string& name : limits.models)
     model.bind(1, key_id).bind(2, name).run();
+  database.prepare("DELETE FROM plans WHERE key_id = ?").bind(1, key_id).run();
+  if (limits.plan.empty()) return;
+  database.prepare("INSERT INTO plans (key_id, plan) VALUES (?, ?)").bind(1, key_id).bind(2, limits.plan).run();
 }
 
 }  // namespace vitrine::store

@@ -25,6 +25,7 @@ struct KeyLimits {
   Number max_concurrent = {};            // requests under way, those that wait among them
   Number priority = {};                  // no limit: requests of a higher one are computed first; absent: 0
   std::vector<std::string> models = {};  // names of those that it may use; empty: all
+  std::string plan = {};                 // that says the limits which are absent here (store/key_plans.h); empty: none
 
   bool operator==(const KeyLimits&) const = default;
 };
@@ -45,8 +46,9 @@ const LimitRow* find_limit_row(std::string_view name);
 struct LimitChanges {
   std::vector<std::pair<const LimitRow*, KeyLimits::Number>> numbers = {};  // without a number: the limit goes
   std::optional<std::vector<std::string>> models = {};
+  std::optional<std::string> plan = {};  // "": the key has none from then on
 
-  bool is_empty() const { return numbers.empty() && !models; }
+  bool is_empty() const { return numbers.empty() && !models && !plan; }
 };
 
 // Throws base::Exception (kUsage) naming the limit and its range.

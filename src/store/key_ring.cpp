@@ -12,9 +12,10 @@
 
 namespace vitrine::store {
 
-KeyRing::KeyRing(const KeyStore& store)
+KeyRing::KeyRing(const KeyStore& store, Plans plans)
     : path_(store.files().database().string()),
       pepper_(store.pepper()),
+      plans_(std::move(plans)),
       file_(file_id(path_)),
       database_(path_, kServingPatience),
       data_version_(database_.prepare("PRAGMA data_version")) {
@@ -55,8 +56,12 @@ void KeyRing::load() {
     std::ranges::copy(mac, secret.mac.begin());
     key.secrets.push_back(secret);
   }
-  for (auto& [id, limits] : read_limits(database_))
-    keys[id].limits = std::move(limits);
+  for (const auto& [id, own] : read_limits(database_)) {
+    Key& key = keys[id];
+    auto effective = effective_limits(plans_, own);
+    key.is_without_plan = !effective;
+    key.limits = effective ? *std::move(effective) : own;
+  }
   keys_ = std::move(keys);
   num_live_ =
       static_cast<std::size_t>(std::ranges::count_if(keys_, [](const auto& key) { return !key.second.is_revoked; }));
@@ -74,7 +79,8 @@ KeyRing::Check KeyRing::check(const ApiKey& key) const {
   if (match == nullptr || found == keys_.end()) return {KeyVerdict::kUnknown};
   if (candidate.is_revoked) return {KeyVerdict::kRevoked};
   if (!match->is_current) return {KeyVerdict::kRotated};
-  return {KeyVerdict::kValid, {found->first, candidate.role, match->number, candidate.limits}};
+  return {KeyVerdict::kValid,
+          {found->first, candidate.role, match->number, candidate.limits, candidate.is_without_plan}};
 }
 
 bool KeyRing::holds(const KeyGrant& grant) const {

@@ -9,6 +9,7 @@
 
 #include "store/api_key.h"
 #include "store/database.h"
+#include "store/key_plans.h"
 #include "store/key_store.h"
 
 namespace vitrine::store {
@@ -18,7 +19,8 @@ struct KeyGrant {
   std::string key_id;
   KeyRole role = KeyRole::kUser;
   std::int64_t secret_number = 0;  // of the secret with which it came
-  KeyLimits limits = {};
+  KeyLimits limits = {};           // those of its plan among them
+  bool is_without_plan = false;    // it names a plan that is not there: nobody knows what it may use
 };
 
 enum class KeyVerdict {
@@ -33,8 +35,8 @@ enum class KeyVerdict {
 // microseconds, and reads all keys again only when something changed. One thread.
 class KeyRing {
  public:
-  // Throws base::Exception.
-  explicit KeyRing(const KeyStore& store);
+  // `plans`: those that keys may name. Throws base::Exception.
+  explicit KeyRing(const KeyStore& store, Plans plans = {});
 
   // Throws base::Exception where the database can't be read or was replaced by another file; what is in memory must not
   // be trusted then.
@@ -62,6 +64,7 @@ class KeyRing {
     bool is_revoked = false;
     std::vector<Secret> secrets = {};
     KeyLimits limits = {};
+    bool is_without_plan = false;
   };
   // Which file a path names.
   struct FileId {
@@ -75,6 +78,7 @@ class KeyRing {
 
   std::string path_;
   Pepper pepper_;
+  Plans plans_;
   FileId file_;
   Database database_;
   Statement data_version_;

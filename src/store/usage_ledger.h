@@ -1,9 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -13,11 +16,12 @@
 namespace vitrine::store {
 
 // Writes the rows of the usage ledger on a thread of its own. What comes while it waits for the disk is written
-// together, so that many answers share one wait. Any thread.
+// together, so that many answers share one wait. While nothing comes it deletes, some at a time, the rows of requests
+// that are older than they are to be kept; the sums of days stay. Any thread.
 class UsageLedger {
  public:
-  // Throws base::Exception.
-  explicit UsageLedger(const std::filesystem::path& folder);
+  // `keep_days`: how long rows are kept; absent: for ever. Throws base::Exception.
+  explicit UsageLedger(const std::filesystem::path& folder, std::optional<std::int64_t> keep_days = {});
   // Writes what is queued.
   ~UsageLedger();
   UsageLedger(const UsageLedger&) = delete;
@@ -38,10 +42,14 @@ class UsageLedger {
   bool write(const std::vector<Entry>& batch);
   void insert(const UsageRow& row);
   void add_to_totals(const UsageRow& row);
+  void delete_some_old();
 
+  const std::optional<std::int64_t> keep_days_;
   Database database_;
   Statement insert_;
   Statement add_;
+  Statement delete_;
+  std::chrono::steady_clock::time_point next_delete_;
   bool is_broken_ = false;
   std::mutex mutex_;
   std::condition_variable_any filled_;

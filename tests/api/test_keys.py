@@ -4,7 +4,7 @@ import time
 import openai
 import pytest
 
-from conftest import run_keys
+from conftest import ServerProcess, run_keys
 
 STORY = [{"role": "user", "content": "Tell me a long story."}]
 
@@ -42,3 +42,21 @@ def test_a_stream_ends_within_a_second_of_its_key(closed_server, state):
     assert time.time() - revoked_at < 1
     with pytest.raises(openai.AuthenticationError, match="revoked"):
         client.models.list()
+
+
+def test_a_key_keeps_to_its_plan_and_is_refused_without_it(tmp_path):
+    visitor = run_keys(tmp_path, "create", "visitor", "--plan", "free")
+    lost = run_keys(tmp_path, "create", "lost", "--plan", "gold")
+    running = ServerProcess(tmp_path, "--plans", "free.requests_per_minute=1")
+    try:
+        client = client_with(running, visitor["key"])
+        client.completions.create(model="smollm2", prompt="Hi", max_tokens=1)
+        with pytest.raises(openai.RateLimitError, match="requests_per_minute"):
+            client.completions.create(model="smollm2", prompt="Hi", max_tokens=1)
+        run_keys(tmp_path, "limits", visitor["id"], "--requests-per-minute", "50")
+        client.completions.create(model="smollm2", prompt="Hi", max_tokens=1)
+        with pytest.raises(openai.PermissionDeniedError, match=r"the plan gold .* \[plans.gold\]") as refused:
+            client_with(running, lost["key"]).models.list()
+        assert refused.value.code == "plan_unknown"
+    finally:
+        assert running.stop() == 0

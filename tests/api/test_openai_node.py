@@ -13,6 +13,9 @@ def test_chat_stream_and_errors(server, node_folder):
     seen = json.loads(done.stdout)
     assert seen["models"] == ["smollm2", "gpt-4o-mini"]
     assert seen["text"] and seen["streamed"] == seen["text"]
+    assert seen["gathered"] == seen["text"]
+    assert seen["progress"][-1]["state"] == "prefill"
+    assert seen["progress"][-1]["tokens_done"] == seen["progress"][-1]["tokens"] == seen["usage"]["prompt_tokens"]
     assert [round(length, 5) for length in seen["lengths"]] == [1, 1]
     assert seen["usage"]["completion_tokens"] > 0
     assert seen["missing"] == {"name": "NotFoundError", "status": 404, "code": "model_not_found"}

@@ -51,6 +51,35 @@ def test_usage_comes_last_when_asked_for(client):
     assert all(chunk.usage is None for chunk in chunks[:-1])
 
 
+LONG = [{"role": "user", "content": "The river runs to the sea. " * 200}]
+
+
+def test_progress_is_told_in_chunks_that_the_client_passes_on(client):
+    chunks = list(ask(client, messages=LONG, stream=True, stream_options={"include_progress": True, "include_usage": True}))
+    told = [chunk.progress for chunk in chunks if "progress" in chunk.model_fields_set | set(chunk.model_extra)]
+    usage = chunks[-1].usage
+    assert [progress["state"] for progress in told] == ["prefill"] * len(told) and len(told) >= 2
+    assert told[-1]["tokens_done"] == told[-1]["tokens"] == usage.prompt_tokens
+    assert told[-1]["cached_tokens"] == usage.prompt_tokens_details.cached_tokens
+    assert all(chunk.choices == [] for chunk in chunks if "progress" in chunk.model_extra)
+    text = "".join(chunk.choices[0].delta.content for chunk in chunks if chunk.choices)
+    assert text == ask(client, messages=LONG).choices[0].message.content
+
+
+def test_the_clients_own_stream_helper_reads_past_progress(client):
+    with client.chat.completions.stream(model=MODEL, messages=QUESTION, temperature=0, max_tokens=24, stop=[" "],
+                                        stream_options={"include_progress": True}) as stream:
+        text = stream.get_final_completion().choices[0].message.content
+    assert text == ask(client, stop=[" "]).choices[0].message.content
+
+
+def test_progress_of_a_text_completion(client):
+    chunks = list(client.completions.create(model=MODEL, prompt="Once upon a time", max_tokens=4, temperature=0, stream=True,
+                                            stream_options={"include_progress": True}))
+    assert [chunk.progress["state"] for chunk in chunks if not chunk.choices]
+    assert "".join(chunk.choices[0].text for chunk in chunks if chunk.choices)
+
+
 def test_logprobs_are_those_of_the_tokens(client):
     answer = ask(client, logprobs=True, top_logprobs=3)
     content = answer.choices[0].logprobs.content

@@ -52,6 +52,17 @@ TEST_F(KeysCommand, AKeyIsShownOnceAndListedWithoutItsSecret) {
   EXPECT_EQ(keys({"list", "--quiet"}).out, made.out.substr(3, 8) + "\n");
 }
 
+TEST_F(KeysCommand, APlanIsPartOfTheLimits) {
+  const RunResult made = keys({"create", "laptop", "--plan", "free", "--priority", "3"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("[plans.free]"));
+  const std::string id = made.out.substr(3, 8);
+  EXPECT_THAT(keys({"list"}).out, HasSubstr("priority 3, plan free"));
+  EXPECT_EQ(keys_json({"limits", id, "--plan", "gold"}).at("limits"), json({{"priority", 3}, {"plan", "gold"}}));
+  EXPECT_EQ(keys_json({"limits", id, "--plan", "none"}).at("limits"), json({{"priority", 3}}));
+  EXPECT_EQ(keys({"limits", id, "--plan", "a b"}).exit_code, 64);
+}
+
 TEST_F(KeysCommand, JsonHasTheDocumentedFields) {
   EXPECT_EQ(keys_json({"list"}), json({{"keys", json::array()}}));
   const json made = keys_json({"create", "boss", "--admin"});

@@ -35,13 +35,14 @@ TEST(ServePlan, APinnedModelLeavesRoomForTheLargestOfTheOthers) {
 TEST(ServePlan, ContextAndMemoryFollowFromTheFiles) {
   std::vector<PlannedModel> models = {{.name = "a", .path = testing::data_path("models/llama")},
                                       {.name = "b", .path = testing::data_path("models/qwen3_moe")}};
-  RuntimeFlags flags;
-  flags.max_sequences = 2;
-  plan_models(models, flags, std::size_t{1} << 30U);
+  models[0].flags.max_sequences = 2;
+  models[1].flags.max_sequences = 3;
+  plan_models(models, std::size_t{1} << 30U);
+  EXPECT_EQ(models[0].flags.max_sequences, 2U);
+  EXPECT_EQ(models[1].flags.max_sequences, 3U);
   for (const PlannedModel& model : models) {
     EXPECT_GT(model.context_length, 0U);
     EXPECT_LE(model.bytes, model.flags.memory_bytes);
-    EXPECT_EQ(model.flags.max_sequences, 2U);
   }
   EXPECT_LE(models[0].flags.memory_bytes + models[1].flags.memory_bytes, std::size_t{1} << 30U);
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -37,7 +38,9 @@ class Simulation {
 
   // The rows of one step by request, after checks that must hold for every step.
   std::map<RequestId, std::size_t> step(std::size_t max_beside_answers = 512) {
+    const std::vector<Sequence*> order = scheduler_.waiting_order();
     const SchedulerOutput& work = scheduler_.schedule(max_beside_answers);
+    check_next(order, work);
     num_preempted_ += work.num_preempted;
     std::map<RequestId, std::size_t> rows_of;
     std::size_t num_chunk_rows = 0;
@@ -74,6 +77,13 @@ class Simulation {
     const bool runs = rows_of.contains(first.id());
     EXPECT_TRUE(runs || !first_runs_.contains(first.id())) << "the first in order stands still";
     if (runs) first_runs_.insert(first.id());
+  }
+  // Whoever begins, the one that was said to be next does.
+  static void check_next(const std::vector<Sequence*>& order, const SchedulerOutput& work) {
+    const auto begins = [](const ScheduledRows& rows) { return rows.starts; };
+    if (order.empty() || work.num_preempted > 0 || std::ranges::none_of(work.rows, begins)) return;
+    EXPECT_TRUE(std::ranges::any_of(
+        work.rows, [&](const ScheduledRows& rows) { return rows.starts && rows.sequence == order.front(); }));
   }
   void append_tokens(const SchedulerOutput& work) {
     std::vector<Sequence*> finished;

@@ -20,6 +20,7 @@ class Admin : public ::testing::Test {
   ServerOptions options() {
     ServerOptions all;
     all.keys = &store_;
+    all.plans = {{"free", {.requests_per_minute = 2, .models = {"tiny"}}}, {"open", {}}};
     return all;
   }
 
@@ -98,6 +99,53 @@ TEST_F(Admin, LimitsChangeOneByOneAndNullRemovesOne) {
   EXPECT_EQ(set({{"models", nullptr}, {"tokens_per_day", nullptr}}), Document({{"max_concurrent", 2}}));
   EXPECT_EQ(set(Document::object()), Document({{"max_concurrent", 2}}));
   EXPECT_EQ(store_.list()[1].limits.max_concurrent, 2);
+}
+
+TEST_F(Admin, AKeyFollowsItsPlanButForItsOwnLimits) {
+  EXPECT_EQ(read("/v1/admin/plans").json()["plans"],
+            Document({{{"name", "free"}, {"limits", {{"requests_per_minute", 2}, {"models", {"tiny"}}}}},
+                      {{"name", "open"}, {"limits", Document::object()}}}));
+  const Document made =
+      call("POST", "/v1/admin/keys", {{"name", "ci"}, {"limits", {{"plan", "free"}, {"priority", 5}}}}).json();
+  const Document row = read("/v1/admin/keys").json()["keys"][1];
+  EXPECT_EQ(row["limits"], Document({{"priority", 5}, {"plan", "free"}}));
+  EXPECT_EQ(row["effective_limits"],
+            Document({{"requests_per_minute", 2}, {"priority", 5}, {"models", {"tiny"}}, {"plan", "free"}}));
+  const std::string key = made["key"];
+  const auto tokenize = [&] {
+    return ask(server_->port(), post("/tokenize", R"({"prompt": "a"})", bearer(key))).status;
+  };
+  EXPECT_EQ(tokenize(), 200);
+  EXPECT_EQ(tokenize(), 200);
+  EXPECT_EQ(tokenize(), 429);
+  const std::string limits = "/v1/admin/keys/" + made["id"].get<std::string>() + "/limits";
+  EXPECT_EQ(call("PATCH", limits, {{"requests_per_minute", 100}}).status, 200);
+  EXPECT_EQ(tokenize(), 200);
+  EXPECT_EQ(call("PATCH", limits, {{"plan", nullptr}, {"requests_per_minute", nullptr}}).json()["limits"],
+            Document({{"priority", 5}}));
+  EXPECT_EQ(tokenize(), 200);
+}
+
+TEST_F(Admin, APlanThatIsNotThereIsRefusedAndClosesWhatItWouldLimit) {
+  const auto refusal = [&](const Document& plan) {
+    const WireAnswer answer = call("POST", "/v1/admin/keys", {{"name", "ci"}, {"limits", {{"plan", plan}}}});
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    return answer.json()["error"]["message"].get<std::string>();
+  };
+  EXPECT_THAT(refusal("gold"), HasSubstr("plan: no plan of this server; there are free, open"));
+  EXPECT_THAT(refusal(5), HasSubstr("plan: must be the name of a plan"));
+  const store::NewKey user = store_.create("ci", KeyRole::kUser, {.plan = "gold"});
+  const WireAnswer answer = ask(server_->port(), get("/v1/models", bearer(user.text)));
+  EXPECT_EQ(answer.status, 403);
+  EXPECT_EQ(answer.json()["error"]["code"], "plan_unknown");
+  EXPECT_THAT(
+      answer.json()["error"]["message"].get<std::string>(),
+      HasSubstr("add a table [plans.gold] and start it again, or give the key another with `vitrine keys limits " +
+                user.info.id));
+  EXPECT_TRUE(read("/v1/admin/keys").json()["keys"][1]["effective_limits"].is_null());
+  const store::NewKey admin = store_.create("second", KeyRole::kAdmin, {.plan = "gold"});
+  EXPECT_EQ(models_with(admin.text), 403);
+  EXPECT_EQ(ask(server_->port(), get("/v1/admin/keys", bearer(admin.text))).status, 200) << "to set it right";
 }
 
 TEST_F(Admin, WhatIsWrongIsRefusedByName) {

@@ -52,6 +52,8 @@ class PoolTest : public ::testing::Test {
     std::vector<ModelOffer> offers;
     for (const char* name : {"a", "b", "c"})
       offers.push_back(offer(name));
+    offers[1].keep_alive = keep_alive_of_b_;
+    offers[1].max_waiting = max_waiting_of_b_;
     offers[2].is_pinned = pins_c_;
     pool_ = std::make_unique<ModelPool>(std::move(offers), options);
   }
@@ -98,6 +100,8 @@ class PoolTest : public ::testing::Test {
   }
 
   bool pins_c_ = false;
+  std::optional<std::chrono::seconds> keep_alive_of_b_;
+  std::optional<std::size_t> max_waiting_of_b_;
   std::atomic<bool> fails_ = false;
   std::atomic<int> num_alive_ = 0;
   std::atomic<int> num_loads_ = 0;
@@ -260,6 +264,27 @@ TEST_F(PoolTest, WhatNobodyAsksForIsUnloadedAfterItsTime) {
   EXPECT_TRUE(run_until([&] { return state('a') == State::kUnloaded; }));
   EXPECT_EQ(num_alive_, 0);
   use('a');
+}
+
+TEST_F(PoolTest, AModelsOwnTimeAndQueueCountBeforeThoseOfAll) {
+  keep_alive_of_b_ = std::chrono::seconds(0);
+  max_waiting_of_b_ = 1;
+  make_pool(1);
+  EXPECT_TRUE(pool_->has_keep_alive());
+  use('a');
+  pool_->unload_idle(context_.get_executor());
+  EXPECT_EQ(state('a'), State::kReady) << "it has none, nor have all";
+  Request& holder = ask('a');
+  ASSERT_TRUE(gets(holder));
+  Request& first = ask('b');
+  Request& second = ask('b');
+  EXPECT_FALSE(gets(second));
+  EXPECT_EQ(second.refusal, "model_busy");
+  end(holder);
+  ASSERT_TRUE(gets(first));
+  end(first);
+  pool_->unload_idle(context_.get_executor());
+  EXPECT_TRUE(run_until([&] { return state('b') == State::kUnloaded; }));
 }
 
 }  // namespace

@@ -73,8 +73,8 @@ TEST(RequestTraces, ComeAsAChromeTraceToo) {
 
 double sum_of_parts(const nlohmann::json& report) {
   double sum = report.at("unaccounted_s");
-  for (const auto& [stage, seconds] : report.at("parts").items())
-    sum += seconds.get<double>();
+  for (const auto& [stage, part_s] : report.at("parts").items())
+    sum += part_s.get<double>();
   return sum;
 }
 

@@ -76,6 +76,18 @@ TEST(Routes, ANearMissWithAPartOfItsOwnIsToldWithoutIt) {
   EXPECT_EQ(error_for("POST", hostile).status, 404U);
 }
 
+TEST(Routes, APageHasNoPrefixAndWhatLooksLikeItNamesTheRightPath) {
+  EXPECT_EQ(find_route("GET", "/keys").path, "/keys");
+  for (const char* path : {"/v1/keys", "/api/keys", "/api/v1/keys"}) {
+    EXPECT_EQ(error_for("GET", path).status, 404U) << path;
+    EXPECT_THAT(error_for("GET", path).message, HasSubstr("did you mean GET /v1/admin/keys?"));
+    EXPECT_THAT(error_for("POST", path).message, HasSubstr("did you mean POST /v1/admin/keys?"));
+  }
+  EXPECT_THAT(error_for("GET", "/v1/live").message, HasSubstr("did you mean GET /v1/admin/live?"));
+  EXPECT_THAT(error_for("GET", "/v1/usage").message, HasSubstr("did you mean GET /v1/admin/usage?"));
+  EXPECT_EQ(error_for("GET", "/v1/docs").status, 404U);
+}
+
 TEST(Routes, APathIsTakenAsItStands) {
   for (const char* path :
        {"//v1/models", "/v1//models", "/v1/../v1/models", "/v1/%6dodels", "/v1/models/", "/V1/models", "/v1/v1/models",

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/result.h"
+#include "store/key_plans.h"
 #include "store/key_ring.h"
 #include "store/key_store.h"
 #include "store/private_file.h"
@@ -72,6 +73,48 @@ TEST_F(Limits, ADatabaseOfTheFirstVersionIsUpgradedWithAllThatIsInIt) {
   EXPECT_EQ(store.list().at(1).role, KeyRole::kScrape) << "a role that the first version did not have";
   EXPECT_EQ(store.change_limits("aaaaaaaa", change("tokens_per_day", 5)).tokens_per_day, 5);
   EXPECT_EQ(KeyStore(temp_.path()).list().at(0).limits.tokens_per_day, 5);
+  EXPECT_EQ(store.change_limits("aaaaaaaa", {.plan = "free"}).plan, "free");
+  EXPECT_EQ(KeyStore(temp_.path()).list().at(0).limits.plan, "free");
+}
+
+TEST_F(Limits, ADatabaseFromBeforeThePlansKeepsItsLimits) {
+  const NewKey made = KeyStore(temp_.path()).create("old", KeyRole::kUser, change("tokens_per_day", 7));
+  Database(temp_.path() / "keys.db", std::chrono::seconds(1)).execute("DROP TABLE plans; PRAGMA user_version = 3");
+  KeyStore store(temp_.path());
+  EXPECT_EQ(store.list().at(0).limits, (KeyLimits{.tokens_per_day = 7}));
+  EXPECT_EQ(store.change_limits(made.info.id, {.plan = "free"}), (KeyLimits{.tokens_per_day = 7, .plan = "free"}));
+  KeyRing ring(store, {{"free", {.requests_per_minute = 3}}});
+  const KeyGrant grant = ring.check(parse_api_key(made.text).value_or_throw()).grant;
+  EXPECT_EQ(grant.limits.requests_per_minute, 3);
+  EXPECT_EQ(grant.limits.tokens_per_day, 7);
+}
+
+TEST_F(Limits, APlanSaysWhatAKeyDoesNotSayItself) {
+  const Plans plans = {{"free", {.requests_per_minute = 3, .priority = -5, .models = {"small"}}}, {"any", {}}};
+  const auto effective = [&](KeyLimits own) { return effective_limits(plans, std::move(own)); };
+  EXPECT_EQ(effective({.tokens_per_day = 9}), (KeyLimits{.tokens_per_day = 9})) << "no plan";
+  EXPECT_EQ(effective({.plan = "any"}), (KeyLimits{.plan = "any"}));
+  EXPECT_EQ(effective({.requests_per_minute = 60, .models = {"large"}, .plan = "free"}),
+            (KeyLimits{.requests_per_minute = 60, .priority = -5, .models = {"large"}, .plan = "free"}));
+  EXPECT_EQ(effective({.plan = "gone"}), std::nullopt);
+}
+
+TEST_F(Limits, AKeyWhosePlanIsNotThereIsKnownAsOne) {
+  KeyStore store(temp_.path());
+  KeyRing ring(store, {{"free", {.max_concurrent = 2}}});
+  const NewKey made = store.create("ci", KeyRole::kUser, {.plan = "gold"});
+  const auto grant = [&] {
+    ring.refresh();
+    return ring.check(parse_api_key(made.text).value_or_throw()).grant;
+  };
+  EXPECT_TRUE(grant().is_without_plan);
+  store.change_limits(made.info.id, {.plan = "free"});
+  EXPECT_FALSE(grant().is_without_plan);
+  EXPECT_EQ(grant().limits.max_concurrent, 2);
+  store.change_limits(made.info.id, {.plan = ""});
+  EXPECT_EQ(grant().limits, KeyLimits{});
+  for (const char* name : {"none", "a b", "a=b", "a\n"})
+    EXPECT_THROW(store.change_limits(made.info.id, {.plan = name}), base::Exception) << name;
 }
 
 TEST_F(Limits, SeveralProcessesThatUpgradeAtOnceAllFindItDone) {

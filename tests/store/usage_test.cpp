@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/result.h"
+#include "base/unix_time.h"
 #include "base/utc_date.h"
 #include "store/key_store.h"
 #include "store/usage_json.h"
@@ -57,6 +58,28 @@ class Usage : public ::testing::Test {
 
   testing::TempDir temp_;
 };
+
+TEST_F(Usage, OldRowsAreDeletedSomeAtATimeAndTheSumsOfDaysStay) {
+  constexpr int kNumOld = 1234;  // more than are deleted at once
+  {
+    UsageLedger ledger(temp_.path());
+    for (int i = 0; i < kNumOld; ++i)
+      ledger.append(row("aaaaaaaa", "2001-02-03"), [](bool is_kept) { EXPECT_TRUE(is_kept); });
+    UsageRow fresh = row("aaaaaaaa", "2001-02-03");
+    fresh.time_s = base::unix_time_s();
+    EXPECT_TRUE(keep(ledger, fresh));
+  }
+  EXPECT_EQ(num_rows(), kNumOld + 1);
+  { const UsageLedger ledger(temp_.path()); }
+  EXPECT_EQ(num_rows(), kNumOld + 1) << "for ever, where nothing is said";
+  const UsageLedger ledger(temp_.path(), 30);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (num_rows() > 1 && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(num_rows(), 1);
+  const std::int64_t day = *base::parse_day("2001-02-03");
+  EXPECT_EQ(UsageReport(temp_.path(), kPatience).tokens("aaaaaaaa", day, day), 15 * kNumOld);
+}
 
 TEST_F(Usage, SumsAreByKeyModelAndDay) {
   {

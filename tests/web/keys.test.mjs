@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Stage } from "./stage.mjs";
 
 let admin;
-const stage = new Stage({ prepare: (server) => (admin = server.keys("create", "boss", "--admin").key) });
+const stage = new Stage({ flags: ["--plans", "free.requests_per_minute=7", "--plans", "free.tokens_per_day=2000000"], prepare: (server) => (admin = server.keys("create", "boss", "--admin").key) });
 const onPage = (name, path, key, run, options) => stage.onPage(name, path, run, options, key);
 
 const status = async (key) => (await fetch(stage.server.url + "/v1/models", { headers: { authorization: `Bearer ${key}` } })).status;
@@ -112,6 +112,31 @@ onPage("limits are set and taken away, and a wrong one is told of", "/keys", () 
   await page.locator("#tokens_per_day").fill("");
   await page.getByRole("button", { name: "Save" }).click();
   await row(page, "limited").filter({ hasNotText: "a day" }).waitFor();
+});
+
+onPage("a key has the limits of its plan but for its own, and one without its plan is told of", "/keys", () => admin, async (page) => {
+  await page.getByRole("button", { name: "Create a key" }).click();
+  await page.locator("#key-name").fill("planned");
+  await page.locator("dialog summary").click();
+  assert.equal(await page.locator("#requests_per_minute").getAttribute("placeholder"), "none");
+  await page.locator("#plan").selectOption("free");
+  assert.equal(await page.locator("#requests_per_minute").getAttribute("placeholder"), "7");
+  await page.locator("#tokens_per_day").fill("4000000");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByLabel("I have stored it").check();
+  await page.getByRole("button", { name: "Done" }).click();
+  const planned = row(page, "planned");
+  await planned.locator(".tag", { hasText: "free" }).waitFor();
+  assert.match(await planned.innerText(), /0 of 7 \/ min[^]*of 4 M a day/);
+  await planned.getByRole("button", { name: "Limits" }).click();
+  await page.locator("#plan").selectOption("");
+  await page.getByRole("button", { name: "Save" }).click();
+  await planned.locator(".tag").waitFor({ state: "detached" });
+  assert.deepEqual(stage.server.keys("list").keys.find(({ name }) => name === "planned").limits, { tokens_per_day: 4_000_000 });
+  const { id } = stage.server.keys("create", "lost", "--plan", "gold");
+  await page.reload();
+  await page.getByText("lost is refused: its plan gold is not in this server's settings.").waitFor();
+  stage.server.keys("revoke", id);
 });
 
 onPage("live names whose request runs", "/live", () => admin, async (page) => {

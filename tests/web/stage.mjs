@@ -109,12 +109,12 @@ export class Browser {
 export class Stage {
   skip = whyNot() ?? false;
 
-  /** `prepare` runs once both are there. */
-  constructor({ timeout = 40_000, prepare = () => {} } = {}) {
+  /** `prepare` runs once both are there; `flags` are further words for `vitrine serve`. */
+  constructor({ timeout = 40_000, prepare = () => {}, flags = [] } = {}) {
     this.timeout = timeout;
     before(async () => {
       if (this.skip) return;
-      [this.server, this.browser] = await Promise.all([Server.start(), Browser.open()]);
+      [this.server, this.browser] = await Promise.all([Server.start(...flags), Browser.open()]);
       prepare(this.server);
     });
     after(async () => {

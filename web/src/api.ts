@@ -45,11 +45,17 @@ export interface ChatMessage {
   content: string;
 }
 
+/** How far an answer without text is: its turn has not come, or its prompt is being read. */
+export type Waiting =
+  | { state: "queued"; position: number }
+  | { state: "prefill"; tokens_done: number; tokens: number; cached_tokens: number };
+
 interface ChatChunk {
   choices: { delta: { content?: string }; finish_reason: string | null }[];
   usage?: Usage | null;
   timings?: Timings;
   warnings?: string[];
+  progress?: Waiting;
   error?: { message: string; code: string | null };
 }
 
@@ -113,11 +119,12 @@ export interface ChatNews {
   usage?: Usage;
   timings?: Timings;
   warnings?: string[];
+  waiting?: Waiting;
 }
 
 /** The answer to `body` (without `stream`) as it comes. */
 export async function* streamChat(body: object, signal: AbortSignal): AsyncGenerator<ChatNews> {
-  const request = { ...body, stream: true, stream_options: { include_usage: true } };
+  const request = { ...body, stream: true, stream_options: { include_usage: true, include_progress: true } };
   const response = await send("POST", "/v1/chat/completions", request, signal);
   const requestId = response.headers.get("x-request-id");
   let isWhole = false;
@@ -146,5 +153,6 @@ function newsOf(chunk: ChatChunk): ChatNews {
   if (chunk.usage) news.usage = chunk.usage;
   if (chunk.timings) news.timings = chunk.timings;
   if (chunk.warnings) news.warnings = chunk.warnings;
+  if (chunk.progress) news.waiting = chunk.progress;
   return news;
 }

@@ -1,17 +1,17 @@
 #include <algorithm>
-#include <charconv>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/result.h"
 #include "store/key_json.h"
 #include "store/key_store.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/output.h"
+#include "vitrine/plan_tables.h"
 #include "vitrine/state_directory.h"
 
 namespace vitrine::cli {
@@ -32,16 +32,6 @@ void print_new(const NewKey& key, const Context& context, const std::string& not
   if (!context.flags.quiet) context.err.print(note + "\n");
 }
 
-// "requests_per_minute 60, models smollm2-135m-instruct"; empty where there are none.
-std::string describe(const store::KeyLimits& limits) {
-  std::vector<std::string> parts;
-  for (const store::LimitRow& row : store::limit_rows()) {
-    if (const auto& number = limits.*row.number) parts.push_back(fmt::format("{} {}", row.name, *number));
-  }
-  if (!limits.models.empty()) parts.push_back(fmt::format("models {}", fmt::join(limits.models, " ")));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
 // "--tokens-per-day" for "tokens_per_day".
 std::string flag_name(const store::LimitRow& row) {
   std::string name = "--" + std::string(row.name);
@@ -49,21 +39,13 @@ std::string flag_name(const store::LimitRow& row) {
   return name;
 }
 
-store::KeyLimits::Number parse_limit(const store::LimitRow& row, const std::string& text) {
-  if (text == "none" || text == "0") return std::nullopt;
-  std::int64_t number = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code == std::errc() && end == text.data() + text.size()) return number;
-  throw base::Exception(base::ErrorKind::kUsage, fmt::format("{} {}: give a whole number from {} to {}, or none",
-                                                             flag_name(row), text, row.lowest, row.highest));
-}
-
 void print_table_of(const std::vector<KeyInfo>& keys, const Context& context) {
   Table table{{"ID", "NAME", "ROLE", "ENDS IN", "CREATED", "LAST USED", "STATE", "LIMITS"}, {}, {}};
   for (const KeyInfo& key : keys) {
     table.rows.push_back({key.id, key.name, std::string(store::role_name(key.role)), key.last_characters,
                           format_date(key.created_s), format_date(key.last_used_s.value_or(0)),
-                          key.revoked_s ? "revoked " + format_date(*key.revoked_s) : "live", describe(key.limits)});
+                          key.revoked_s ? "revoked " + format_date(*key.revoked_s) : "live",
+                          describe_limits(key.limits)});
   }
   print_table(context.out, table);
 }
@@ -101,12 +83,17 @@ class KeysCommand final : public Command {
   void add_limit_flags(const Parser& parser) {
     for (const store::LimitRow& row : store::limit_rows()) {
       const auto take = [this, &row](const std::string& text) {
-        changes_.numbers.emplace_back(&row, parse_limit(row, text));
+        changes_.numbers.emplace_back(&row, parse_limit(row, text, flag_name(row)));
       };
       parser.add_function(flag_name(row), take, std::string(row.help) + "; 0 or none removes it").group("Limits");
     }
     parser.add("--models", models_, "Names of the models that it may use, with commas between; all: every one")
         .with_commas()
+        .group("Limits");
+    parser
+        .add("--plan", plan_,
+             "A plan of the server's settings, [plans.NAME]: it says every limit that the key has none of its own for; "
+             "none: no plan")
         .group("Limits");
   }
 
@@ -124,12 +111,18 @@ class KeysCommand final : public Command {
     } else if (!models_.empty()) {
       changes.models = models_;
     }
+    if (plan_) changes.plan = *plan_ == "none" ? "" : *plan_;
     return changes;
   }
 
   void create(store::KeyStore& keys, const Context& context) const {
-    print_new(keys.create(name_, role(), changes()), context,
-              "This is the only time that the key is shown: keep it now. A running server knows it already.");
+    std::string note = "This is the only time that the key is shown: keep it now. A running server knows it already.";
+    const store::LimitChanges limits = changes();
+    if (limits.plan && !limits.plan->empty())
+      note += fmt::format(
+          "\nIts limits are those of [plans.{}] in the server's settings; without that table it is refused.",
+          *limits.plan);
+    print_new(keys.create(name_, role(), limits), context, note);
   }
 
   static void list(store::KeyStore& keys, const Context& context) {
@@ -166,7 +159,7 @@ class KeysCommand final : public Command {
   void limits(store::KeyStore& keys, const Context& context) const {
     const store::KeyLimits limits = keys.change_limits(id_, changes());
     if (context.flags.json) return print_json(context, {{"id", id_}, {"limits", store::to_json(limits)}});
-    const std::string text = describe(limits);
+    const std::string text = describe_limits(limits);
     context.out.print((text.empty() ? "no limits" : printable(text)) + "\n");
   }
 
@@ -181,6 +174,7 @@ class KeysCommand final : public Command {
   bool is_scrape_ = false;
   store::LimitChanges changes_;
   std::vector<std::string> models_;
+  std::optional<std::string> plan_;
 };
 
 }  // namespace

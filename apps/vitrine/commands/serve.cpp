@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,23 +14,25 @@
 #include "base/unix_time.h"
 #include "plan/network.h"
 #include "server/server.h"
+#include "store/key_json.h"
 #include "store/key_store.h"
 #include "tools/hub/files.h"
 #include "tools/hub/http.h"
 #include "tools/machine.h"
 #include "tools/otlp/otlp_exporter.h"
 #include "vitrine/commands/commands.h"
+#include "vitrine/engine_flags.h"
 #include "vitrine/machine_report.h"
+#include "vitrine/model_tables.h"
 #include "vitrine/models.h"
-#include "vitrine/runtime_flags.h"
+#include "vitrine/plan_tables.h"
+#include "vitrine/serve_check.h"
 #include "vitrine/serve_plan.h"
 #include "vitrine/served_runtime.h"
 #include "vitrine/state_directory.h"
 
 namespace vitrine::cli {
 namespace {
-
-constexpr std::size_t kMaxSequences = 32;
 
 // A name that clients use, and what it stands for.
 struct Naming {
@@ -70,16 +73,10 @@ std::map<std::string, std::vector<std::string>> read_aliases(const std::vector<s
   return aliases;
 }
 
-std::vector<std::string> names_of(const server::ModelOffer& offer) {
-  std::vector<std::string> names = {offer.name};
-  names.insert(names.end(), offer.aliases.begin(), offer.aliases.end());
-  return names;
-}
-
 void check_names(const std::vector<server::ModelOffer>& offers) {
   std::set<std::string> seen;
   for (const server::ModelOffer& offer : offers) {
-    for (const std::string& name : names_of(offer)) {
+    for (const std::string& name : client_names(offer)) {
       if (!seen.insert(name).second)
         throw base::Exception(
             base::usage_error(fmt::format("{}: two models of that name; give one another with NAME=MODEL", name)));
@@ -90,8 +87,6 @@ void check_names(const std::vector<server::ModelOffer>& offers) {
 class ServeCommand final : public Command {
  public:
   explicit ServeCommand(const Parser& parser) {
-    runtime_flags_.max_sequences = kMaxSequences;
-    runtime_flags_.settle_answers = true;
     parser.add("model,-m,--model,--model-path", texts_,
                fmt::format("A catalog name, a file or folder, or hf:ORG/REPO[:FILE] (default {}); NAME=MODEL gives it "
                            "a name for clients. Of several the first is loaded at once, the others when they are "
@@ -99,10 +94,8 @@ class ServeCommand final : public Command {
                            kDefaultModel));
     add_address_flags(parser);
     add_log_flags(parser);
-    add_runtime_flags(parser, runtime_flags_);
+    add_engine_flags(parser, engine_flags_);
     add_model_flags(parser);
-    add_batch_flags(parser);
-    add_mode_flags(parser);
     parser.add_switch("--check", check_, "Read settings and models and say what would be served; load nothing")
         .group("Serving");
     parser
@@ -113,18 +106,16 @@ class ServeCommand final : public Command {
   }
 
   int run(Context& context) override {
-    if (is_unbatched_) runtime_flags_.max_sequences = 1;
-    if (runtime_flags_.contiguous_kv) turn_sharing_off();
     store::KeyStore keys(required_state_path());
     options_.keys = &keys;
+    if (usage_keep_days_) options_.usage_keep_days = static_cast<std::int64_t>(*usage_keep_days_);
     if (!prices_.empty()) options_.prices = cost::PriceTable(prices_);
     const auto otlp = otlp::read_otlp_settings(otlp_, VITRINE_VERSION).value_or_throw();
     std::vector<PlannedModel> plans = choose_models(context);
-    std::vector<tools::ModelBundle> bundles = plan_models(plans, runtime_flags_, set_memory());
-    shared_.chat_template = chat_template_;
+    std::vector<tools::ModelBundle> bundles = plan_models(plans, set_memory());
     set_planner();
     std::vector<server::ModelOffer> offers = offer_models(context, plans);
-    if (check_) return report_check(context, offers);
+    if (check_) return report_check(context, plans, offers);
     load_first(context, plans, std::move(bundles), offers);
     const auto exporter = make_exporter(context, otlp);
     options_.exporter = exporter.get();
@@ -148,14 +139,24 @@ class ServeCommand final : public Command {
              "A further name that clients may call this server by; may be repeated")
         .one_each()
         .group("Serving");
+    parser
+        .add_each_function(
+            "--plans", [this](const std::string& word) { take_plan_row(word, options_.plans); },
+            "NAME.LIMIT=VALUE: limits that the keys of a plan have (`vitrine keys create --plan NAME`); in a settings "
+            "file a table [plans.NAME]; may be repeated")
+        .group("Serving");
     parser.add("--prices", prices_, "A TOML file with what a million tokens of each model cost, for `vitrine usage`")
+        .group("Serving");
+    parser
+        .add("--usage-keep-days", usage_keep_days_,
+             "Days after which what single requests used is deleted; the sums of days stay (default: never)")
+        .between(1, 100'000)
         .group("Serving");
     parser.add_switch("--strict", options_.strict, "Refuse fields that no endpoint knows, in place of a warning")
         .group("Serving");
   }
 
   void add_model_flags(const Parser& parser) {
-    parser.add("--chat-template", chat_template_, "A file to take in place of the model's own chat template");
     parser
         .add("--memory", memory_,
              "Memory for all models together, such as 16GiB (default: what is free); where it does not hold them all, "
@@ -169,46 +170,10 @@ class ServeCommand final : public Command {
         .one_each()
         .group("Running");
     parser
-        .add("--keep-alive", keep_alive_s_,
-             "Seconds after which a model that nobody asks for is unloaded (default: never)")
-        .between(1, 1'000'000'000)
-        .group("Running");
-  }
-
-  void add_batch_flags(const Parser& parser) {
-    parser
-        .add("--max-sequences,--max-num-seqs,--parallel", runtime_flags_.max_sequences,
-             fmt::format("Answers that are made at once; others wait (default {})", kMaxSequences))
-        .between(1, 4096)
-        .group("Running");
-    parser
-        .add("--max-queue", options_.models.max_waiting,
-             fmt::format("Answers that may wait for their turn; more are refused with 503 (default {})",
-                         options_.models.max_waiting))
-        .between(0, 1'000'000)
-        .group("Running");
-    parser
-        .add(
-            "--itl-target", runtime_flags_.target_gap_ms,
-            "Milliseconds between two tokens of an answer up to which others' long prompts may slow it (default: twice "
-            "what it takes without them)")
-        .between(0, 60000)
-        .group("Running");
-  }
-
-  void add_mode_flags(const Parser& parser) {
-    parser
-        .add_function(
-            "--prefix-cache", [this](const std::string& mode) { set_prefix_cache(mode); },
-            "exact (default): what prompts have in common is computed once, answers when they come back in a "
-            "prompt too; fast: answers are shared as they were generated, and the bits of a later turn then depend on "
-            "how the conversation came about; off")
-        .group("Running");
-    parser
-        .add_function(
-            "--batching", [this](const std::string& mode) { set_batching(mode); },
-            "continuous (default): answers begin and end at any step; static: a batch begins when all of the one "
-            "before have ended; none: one answer after the other")
+        .add_each_function(
+            kModelsFlag, [this](const std::string& word) { take_model_row(word, tables_); },
+            "NAME.SETTING=VALUE: what counts for the model of that name in place of what does for all, such as "
+            "small.ctx=4096; also model, alias, pin; in a settings file a table [models.NAME]; may be repeated")
         .group("Running");
   }
 
@@ -243,48 +208,44 @@ class ServeCommand final : public Command {
             .path = log_path_};
   }
 
-  void set_prefix_cache(const std::string& mode) {
-    if (mode != "exact" && mode != "fast" && mode != "off")
-      throw base::Exception(base::ErrorKind::kUsage, fmt::format("--prefix-cache {}: use exact, fast or off", mode));
-    prefix_cache_mode_ = mode;
-    runtime_flags_.no_prefix_cache = mode == "off";
-    runtime_flags_.publish_answers = mode == "fast";
-    runtime_flags_.settle_answers = mode == "exact";
-  }
-
-  // A run of blocks belongs to one request.
-  void turn_sharing_off() {
-    if (!prefix_cache_mode_.empty() && prefix_cache_mode_ != "off")
-      throw base::Exception(
-          base::usage_error(fmt::format("--kv-layout contiguous: there is nothing to share with --prefix-cache {}; "
-                                        "leave one of them out",
-                                        prefix_cache_mode_)));
-    set_prefix_cache("off");
-  }
-
-  void set_batching(const std::string& mode) {
-    if (mode != "continuous" && mode != "static" && mode != "none")
-      throw base::Exception(base::ErrorKind::kUsage,
-                            fmt::format("--batching {}: use continuous, static or none", mode));
-    runtime_flags_.static_batches = mode == "static";
-    is_unbatched_ = mode == "none";
-  }
-
   // Names and places of what is to be served; fetches what is missing.
   std::vector<PlannedModel> choose_models(const Context& context) {
-    if (texts_.empty()) texts_.emplace_back(kDefaultModel);
+    if (texts_.empty() && !names_models()) texts_.emplace_back(kDefaultModel);
     if (texts_.size() > 1 && !name_.empty())
       throw base::Exception(base::usage_error("--name: with several models, write NAME=MODEL for each"));
-    if (texts_.size() > 1 && !chat_template_.empty())
-      throw base::Exception(base::usage_error("--chat-template: works with one model only"));
+    if (texts_.size() > 1 && !engine_flags_.chat_template.empty())
+      throw base::Exception(
+          base::usage_error("--chat-template: works with one model only; with several, say it in [models.NAME]"));
     const Models models;
     std::vector<PlannedModel> plans;
     for (const std::string& text : texts_)
       plans.push_back(choose_model(models, text, context));
     if (!name_.empty()) plans.front().name = name_;
+    for (const auto& [name, table] : tables_) {
+      if (!table.model.empty()) plans.push_back(choose_model(models, name + "=" + table.model, context));
+    }
     for (const std::string& name : pinned_)
       find_named(plans, name, "--pin").is_pinned = true;
+    for (const auto& [name, table] : tables_)
+      find_named(plans, name, fmt::format("{} {}", kModelsFlag, name)).is_pinned |= table.is_pinned;
+    for (PlannedModel& plan : plans) {
+      const EngineFlags flags = flags_of(plan.name);
+      naming_model(plan.name, plans.size() == 1, [&] { plan.flags = flags.resolved(); });
+      plan.chat_template = flags.chat_template;
+      is_fast_ = is_fast_ || plan.flags.publish_answers;
+    }
     return plans;
+  }
+
+  // Whether a table says where its model is.
+  bool names_models() const {
+    return std::ranges::any_of(tables_, [](const auto& table) { return !table.second.model.empty(); });
+  }
+
+  // What counts for the model that clients know by this name.
+  EngineFlags flags_of(const std::string& name) const {
+    const auto table = tables_.find(name);
+    return table == tables_.end() ? engine_flags_ : table->second.engine_flags(engine_flags_);
   }
 
   PlannedModel choose_model(const Models& models, const std::string& text, const Context& context) const {
@@ -300,15 +261,14 @@ class ServeCommand final : public Command {
     const std::size_t available = tools::read_machine().available_memory_bytes;
     if (!xray_memory_.empty()) options_.xray_bytes = parse_bytes(xray_memory_, "--xray-memory").value_or_throw();
     options_.models.memory_bytes = memory_.empty() ? available : parse_bytes(memory_, "--memory").value_or_throw();
-    if (keep_alive_s_) options_.models.keep_alive = std::chrono::seconds(*keep_alive_s_);
     return std::min(options_.models.memory_bytes, available);
   }
 
   void set_planner() {
-    const BackendChoice backend = choose_backend(runtime_flags_);
+    const BackendChoice backend = choose_backend(engine_flags_.runtime);
     options_.plan_machine = {.backend = backend.memory(),
                              .num_threads = backend.num_threads,
-                             .max_chunk_tokens = runtime_flags_.max_chunk_tokens,
+                             .max_chunk_tokens = engine_flags_.runtime.max_chunk_tokens,
                              .describe = [backend] { return machine_json(tools::read_machine(), backend); }};
   }
 
@@ -316,13 +276,18 @@ class ServeCommand final : public Command {
     auto aliases = read_aliases(aliases_, plans);
     std::vector<server::ModelOffer> offers;
     for (const PlannedModel& plan : plans) {
+      const EngineFlags flags = flags_of(plan.name);
+      if (const auto table = tables_.find(plan.name); table != tables_.end())
+        std::ranges::copy(table->second.aliases, std::back_inserter(aliases[plan.name]));
       offers.push_back({.name = plan.name,
                         .aliases = aliases[plan.name],
                         .created = base::unix_time_s(),
                         .context_length = plan.context_length,
-                        .max_sequences = runtime_flags_.max_sequences,
+                        .max_sequences = plan.flags.max_sequences,
                         .planned_bytes = plan.bytes,
                         .is_pinned = plan.is_pinned,
+                        .keep_alive = as_seconds(flags.keep_alive_s),
+                        .max_waiting = flags.max_queue,
                         .network =
                             [path = plan.path, backend = options_.plan_machine.backend] {
                               const loader::ModelFiles files = loader::open_model_files(path).value_or_throw();
@@ -335,6 +300,10 @@ class ServeCommand final : public Command {
     return offers;
   }
 
+  static std::optional<std::chrono::seconds> as_seconds(const std::optional<std::size_t>& count) {
+    return count ? std::optional(std::chrono::seconds(*count)) : std::nullopt;
+  }
+
   // And those pinned: their faults show at the start. All three lists have the same order.
   void load_first(const Context& context, const std::vector<PlannedModel>& plans,
                   std::vector<tools::ModelBundle> bundles, std::vector<server::ModelOffer>& offers) {
@@ -344,27 +313,13 @@ class ServeCommand final : public Command {
   }
 
   // Nothing is loaded, and no port taken: a server may be running.
-  int report_check(const Context& context, const std::vector<server::ModelOffer>& offers) const {
+  int report_check(const Context& context, const std::vector<PlannedModel>& plans,
+                   const std::vector<server::ModelOffer>& offers) const {
     server::Server::check(options_);
-    nlohmann::ordered_json report;
-    for (const server::ModelOffer& offer : offers)
-      report["models"].push_back({{"name", offer.name},
-                                  {"aliases", offer.aliases},
-                                  {"context_length", offer.context_length},
-                                  {"planned_bytes", offer.planned_bytes},
-                                  {"pinned", offer.is_pinned}});
-    report["memory_bytes"] = options_.models.memory_bytes;
-    if (context.flags.json) {
-      context.out.print(report.dump() + "\n");
-      return 0;
-    }
-    for (const server::ModelOffer& offer : offers)
-      context.out.print(fmt::format("{}: context {} tokens, at most {}{}{}\n", fmt::join(names_of(offer), ", "),
-                                    offer.context_length, hub::format_bytes(offer.planned_bytes),
-                                    offer.is_pinned ? ", stays loaded" : "",
-                                    &offer == &offers.front() ? ", loaded at the start" : ""));
-    context.out.print(
-        fmt::format("memory for models: {}\nall is well\n", hub::format_bytes(options_.models.memory_bytes)));
+    std::vector<CheckedModel> models;
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      models.push_back({plans[i], offers[i], flags_of(plans[i].name)});
+    print_check(context, models, options_);
     return 0;
   }
 
@@ -411,7 +366,7 @@ class ServeCommand final : public Command {
 
   void announce(const Context& context, const server::Server& server, const std::string& names) const {
     if (context.flags.quiet) return;
-    if (runtime_flags_.publish_answers)
+    if (is_fast_)
       context.err.print("vitrine: --prefix-cache fast: a later turn may be answered with other bits than on its own\n");
     const std::string url = server.url();
     context.err.print(fmt::format("Serving {} at {}\n", names, url));
@@ -427,20 +382,19 @@ class ServeCommand final : public Command {
 
   std::vector<std::string> texts_;
   std::string name_;
-  std::string chat_template_;
   std::string prices_;
+  std::optional<std::size_t> usage_keep_days_;
   std::string memory_;
   std::string xray_memory_;
   std::string log_path_;
   std::optional<server::LogFormat> log_format_;
   std::vector<std::string> aliases_;
   std::vector<std::string> pinned_;
-  std::optional<std::size_t> keep_alive_s_;
   std::size_t port_ = 8080;
   server::ServerOptions options_;
-  RuntimeFlags runtime_flags_;
-  std::string prefix_cache_mode_;  // as it was given
-  bool is_unbatched_ = false;
+  EngineFlags engine_flags_;  // of all models
+  ModelTables tables_;
+  bool is_fast_ = false;  // a model shares answers as they were generated
   bool check_ = false;
   otlp::OtlpFlags otlp_;
   ServedRuntime::Shared shared_;

@@ -23,6 +23,7 @@ Awaitable<void> answer_tokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_detokenize(Exchange& exchange, Service& service);
 Awaitable<void> answer_apply_template(Exchange& exchange, Service& service);
 Awaitable<void> answer_list_keys(Exchange& exchange, Service& service);
+Awaitable<void> answer_plans(Exchange& exchange, Service& service);
 Awaitable<void> answer_create_key(Exchange& exchange, Service& service);
 Awaitable<void> answer_rotate_key(Exchange& exchange, Service& service);
 Awaitable<void> answer_revoke_key(Exchange& exchange, Service& service);

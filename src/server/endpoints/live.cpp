@@ -74,6 +74,7 @@ Json request_json(const LiveRequests::Item& item, const engine::SequenceStats* s
   json["key_id"] = item.key_id.empty() ? Json() : Json(item.key_id);
   json["model"] = item.generation->model().name;
   json["state"] = state_of(*item.generation, sequence);
+  json["position"] = sequence != nullptr && sequence->num_ahead ? Json(*sequence->num_ahead) : Json();
   json["prompt_tokens"] = report.usage.prompt_tokens;
   json["cached_tokens"] = report.usage.cached_tokens;
   json["computed_tokens"] = sequence != nullptr ? Json(sequence->computed_tokens) : Json();

@@ -58,6 +58,20 @@ Json seconds_or_null(const std::optional<double>& seconds) {
   return seconds ? Json(*seconds) : Json();
 }
 
+Json progress_json(std::size_t choice, const engine::Progress& progress) {
+  Json json;
+  json["index"] = choice;
+  json["state"] = progress.is_running ? "prefill" : "queued";
+  if (!progress.is_running) {
+    json["position"] = progress.num_ahead;
+    return json;
+  }
+  json["tokens_done"] = progress.computed_tokens;
+  json["tokens"] = progress.prompt_tokens;
+  json["cached_tokens"] = progress.cached_tokens;
+  return json;
+}
+
 Json timings_json(const Generation& generation, const PrepareTimes& prepare) {
   const GenerationReport& report = generation.report();
   const trace::Parts parts = generation.parts();

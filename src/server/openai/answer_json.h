@@ -25,6 +25,9 @@ AnswerHead make_answer_head(std::string_view id_prefix, std::string_view model);
 nlohmann::ordered_json to_json(const AnswerHead& head, std::string_view object);
 nlohmann::ordered_json to_json(const Usage& usage);
 nlohmann::ordered_json seconds_or_null(const std::optional<double>& seconds);
+// Of a choice that has no token yet: {"index", "state": "queued", "position"}, or {"index", "state": "prefill",
+// "tokens_done", "tokens", "cached_tokens"}.
+nlohmann::ordered_json progress_json(std::size_t choice, const engine::Progress& progress);
 // What came before the engine, in seconds.
 struct PrepareTimes {
   double load_s = 0.0;     // waiting for the model to be loaded

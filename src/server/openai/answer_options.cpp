@@ -100,6 +100,7 @@ void read_stream(Fields& fields, AnswerOptions& options) {
   if (!options.stream) throw bad_field("stream_options", "needs stream: true");
   Fields stream_options(*object, "stream_options.");
   options.include_usage = stream_options.flag("include_usage").value_or(false);
+  options.include_progress = stream_options.flag("include_progress").value_or(false);
 }
 
 bool is_empty(const Json& value) {

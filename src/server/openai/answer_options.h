@@ -22,7 +22,8 @@ struct AnswerOptions {
   std::vector<std::string> stops;
   std::size_t num_choices = 1;
   bool stream = false;
-  bool include_usage = false;  // a last chunk with the usage, when streamed
+  bool include_usage = false;     // a last chunk with the usage, when streamed
+  bool include_progress = false;  // chunks that say how far it is until its first token comes, when streamed
   bool ignore_eos = false;
 };
 

@@ -69,6 +69,7 @@ engine::Request make_request(const PreparedCompletion& prepared, const Share& sh
   request.eog_tokens = prepared.model->end_tokens;
   request.ignore_eos = prepared.options.ignore_eos;
   request.pooling = prepared.pooling;
+  request.progress = prepared.options.include_progress && choice == 0;  // the others have the same prompt
   return request;
 }
 
@@ -191,6 +192,10 @@ class Answer {
     std::string events = all.empty() ? ": the answer goes on\n\n" : "";
     for (const ChoiceDelta& news : all) {
       if (has_failed(news)) throw failure_of(news);
+      if (news.progress) {
+        events += progress_chunk(news.choice, *news.progress);
+        continue;
+      }
       events +=
           chunk(format_.stream->chunk(news), news.finish_reason && generation_.has_ended() && &news == &all.back());
     }
@@ -231,11 +236,22 @@ class Answer {
     return events;
   }
 
+  Json chunk_of(Json choices) const {
+    Json json = to_json(head_, format_.stream->chunk_object());
+    json["choices"] = std::move(choices);
+    if (prepared_.options.include_usage) json["usage"] = nullptr;
+    return json;
+  }
+
+  std::string progress_chunk(std::size_t choice, const engine::Progress& progress) const {
+    Json json = chunk_of(Json::array());
+    json["progress"] = progress_json(choice, progress);
+    return to_event(json);
+  }
+
   // An event with one choice. The last one before the usage carries what belongs to the whole answer.
   std::string chunk(Json choice, bool is_last) {
-    Json json = to_json(head_, format_.stream->chunk_object());
-    json["choices"] = Json::array({std::move(choice)});
-    if (prepared_.options.include_usage) json["usage"] = nullptr;
+    Json json = chunk_of(Json::array({std::move(choice)}));
     if (is_last) add_report(json);
     return to_event(json);
   }
@@ -243,8 +259,7 @@ class Answer {
   std::string ending() {
     std::string events;
     if (prepared_.options.include_usage) {
-      Json json = to_json(head_, format_.stream->chunk_object());
-      json["choices"] = Json::array();
+      Json json = chunk_of(Json::array());
       json["usage"] = to_json(generation_.report().usage);
       events = to_event(json);
     }

@@ -33,8 +33,12 @@ for await (const chunk of await client.chat.completions.create({
   streamed += chunk.choices[0]?.delta.content ?? "";
   usage = chunk.usage ?? usage;
 }
+const progress = [];
+const stream = client.chat.completions.stream({ ...request, stream_options: { include_progress: true } });
+stream.on("chunk", (chunk) => chunk.progress && progress.push(chunk.progress));
+const gathered = (await stream.finalChatCompletion()).choices[0].message.content;
 const embeddings = (await client.embeddings.create({ model: request.model, input: ["Paris", "Berlin"] })).data;
 const lengths = embeddings.map(({ embedding }) => Math.hypot(...embedding));
 const missing = await errorOf(client.chat.completions.create({ ...request, model: "nope" }), "status", "code");
 const bad = await errorOf(client.chat.completions.create({ ...request, n: 99 }), "status", "param");
-console.log(JSON.stringify({ models, text: whole.choices[0].message.content, streamed, usage, lengths, missing, bad }));
+console.log(JSON.stringify({ models, text: whole.choices[0].message.content, streamed, usage, gathered, progress, lengths, missing, bad }));

@@ -1,4 +1,4 @@
-import { ApiError, streamChat } from "../api";
+import { ApiError, streamChat, type Waiting } from "../api";
 import type { Server } from "../shell";
 import { addTurn, messages, type Conversation, type Turn } from "./conversation";
 import { asFields, type Parameters } from "./parameters";
@@ -15,6 +15,7 @@ export interface Answering {
 export interface Progress {
   beganMs: number;
   firstMs: number | null;
+  waiting: Waiting | null; // what the server said last before there was text
   pieces: number; // of text, a token or more each
 }
 
@@ -31,7 +32,7 @@ export function ask(talk: Conversation, question: string, server: Server, parame
 }
 
 async function run(turn: Turn, body: object, signal: AbortSignal, changed: () => void): Promise<void> {
-  const state: Progress = { beganMs: performance.now(), firstMs: null, pieces: 0 };
+  const state: Progress = { beganMs: performance.now(), firstMs: null, waiting: null, pieces: 0 };
   progress.set(turn, state);
   try {
     for await (const news of streamChat(body, signal)) {
@@ -40,6 +41,7 @@ async function run(turn: Turn, body: object, signal: AbortSignal, changed: () =>
         state.pieces += 1;
         turn.text += news.text;
       }
+      if (news.waiting) state.waiting = news.waiting;
       if (news.requestId !== undefined) turn.requestId = news.requestId;
       if (news.finishReason !== undefined) turn.finish = news.finishReason;
       if (news.timings) turn.timings = news.timings;

@@ -4,6 +4,7 @@ import { renderMarkdown } from "../markdown";
 import { progress } from "./answering";
 import { addTurn, choose, path, siblings, type Conversation, type Turn } from "./conversation";
 import { ledger, parts, timeline } from "./timeline";
+import { waitingFor } from "./waiting";
 
 export interface TalkActions {
   edit(turn: Turn, text: string): void;
@@ -171,10 +172,10 @@ export class Talk {
       { stage: "prefill", name: t("chat.live.first"), seconds: firstS ?? totalS },
       { stage: "decode", name: t("chat.live.rest"), seconds: firstS === null ? 0 : totalS - firstS },
     ]);
-    const stage = firstS === null && totalS > 1 ? t("chat.live.prompt") : null;
+    const stage = firstS === null ? waitingFor(state.waiting, totalS) : null;
     return [bar, figure(ms(totalS)), firstS === null ? null : figure(ms(firstS), "TTFT"),
       firstS === null || state.pieces < 2 ? null : figure(num((state.pieces - 1) / Math.max(1e-3, totalS - firstS), 0), null, "tok/s"),
-      stage ? h("span", {}, stage) : null,
+      stage,
       h("span", { class: "end" }, h("button", { class: "q", onclick: () => this.actions.stop() }, t("chat.stop"), " ", h("kbd", {}, "Esc")))];
   }
 

@@ -4,8 +4,14 @@ import { call } from "../api";
 
 export const limitNames = ["requests_per_minute", "tokens_per_minute", "tokens_per_day", "tokens_per_month", "max_concurrent", "priority"] as const;
 export type LimitName = (typeof limitNames)[number];
-export type Limits = Partial<Record<LimitName, number>> & { models?: string[] };
-export type LimitChanges = Partial<Record<LimitName, number | null>> & { models?: string[] | null };
+export type Limits = Partial<Record<LimitName, number>> & { models?: string[]; plan?: string };
+export type LimitChanges = Partial<Record<LimitName, number | null>> & { models?: string[] | null; plan?: string | null };
+
+/** Limits that the server's settings give to every key that names it. */
+export interface Plan {
+  name: string;
+  limits: Limits;
+}
 
 export interface Key {
   id: string;
@@ -16,6 +22,7 @@ export interface Key {
   last_used: number | null;
   revoked: number | null;
   limits: Limits;
+  effective_limits: Limits | null; // those of its plan among them; null: the server doesn't know its plan
   now: { running: number; requests_last_minute: number; tokens_last_minute: number; tokens_today: number; tokens_this_month: number };
 }
 
@@ -44,6 +51,7 @@ export interface UsageRow {
 const keysPath = "/v1/admin/keys";
 
 export const listKeys = async (): Promise<Key[]> => (await call<{ keys: Key[] }>("GET", keysPath)).keys;
+export const listPlans = async (): Promise<Plan[]> => (await call<{ plans: Plan[] }>("GET", "/v1/admin/plans")).plans;
 export const createKey = (name: string, role: string, limits: LimitChanges): Promise<NewKey> => call("POST", keysPath, { name, role, limits });
 export const rotateKey = (id: string): Promise<NewKey> => call("POST", `${keysPath}/${id}/rotate`, {});
 export const revokeKey = (id: string): Promise<unknown> => call("POST", `${keysPath}/${id}/revoke`, {});

@@ -2,7 +2,7 @@ import type { Model } from "../api";
 import { copyText, fill, h, type Child } from "../dom";
 import { t } from "../i18n";
 import { errorNote } from "../shell";
-import { limitNames, type Key, type LimitChanges, type LimitName, type Limits } from "./admin";
+import { limitNames, type Key, type LimitChanges, type LimitName, type Limits, type Plan } from "./admin";
 
 // Each opens a dialog and is fulfilled when that has closed.
 
@@ -71,41 +71,67 @@ async function form(title: string, fields: Child[], action: string, submit: () =
   await closed;
 }
 
-export function newKeyForm(models: Model[], create: (name: string, role: string, limits: LimitChanges) => Promise<unknown>): Promise<void> {
+/** What limits may name. */
+export interface LimitChoices {
+  models: Model[];
+  plans: Plan[];
+}
+
+export function newKeyForm(choices: LimitChoices, create: (name: string, role: string, limits: LimitChanges) => Promise<unknown>): Promise<void> {
   const name = h("input", { type: "text", id: "key-name", maxlength: 64, required: true, autofocus: true, placeholder: "laptop" });
   const admin = h("input", { type: "checkbox", id: "key-admin", onchange: () => (scrape.checked = false) });
   const scrape = h("input", { type: "checkbox", id: "key-scrape", onchange: () => (admin.checked = false) });
   const role = (): string => (admin.checked ? "admin" : scrape.checked ? "scrape" : "user");
-  const limits = new LimitFields({}, models);
+  const limits = new LimitFields({}, choices);
   const fields = [h("label", { for: "key-name" }, t("keys.form.name")), name, h("label", { class: "check" }, admin, t("keys.form.admin")), h("label", { class: "check" }, scrape, t("keys.form.scrape")), h("details", {}, h("summary", {}, t("keys.limits")), limits.element)];
   return form(t("keys.create"), fields, t("keys.form.create"), () => create(name.value.trim(), role(), limits.changes()));
 }
 
-export function editLimits(key: Key, models: Model[], change: (limits: LimitChanges) => Promise<unknown>): Promise<void> {
-  const limits = new LimitFields(key.limits, models);
+export function editLimits(key: Key, choices: LimitChoices, change: (limits: LimitChanges) => Promise<unknown>): Promise<void> {
+  const limits = new LimitFields(key.limits, choices);
   return form(t("keys.limits.title", { name: key.name }), [limits.element], t("chat.save"), () => change(limits.changes()));
 }
 
-/** A field for each limit; an empty one means there is none. */
+/** A field for each limit; an empty one means that the plan says it, or that there is none. */
 class LimitFields {
   readonly element = h("div", { class: "limits" });
   private readonly numbers = new Map<LimitName, HTMLInputElement>();
   private readonly models: HTMLInputElement[];
+  private readonly plan = h("select", { id: "plan" });
 
-  constructor(private readonly before: Limits, models: Model[]) {
+  constructor(private readonly before: Limits, private readonly choices: LimitChoices) {
+    this.addPlans();
     for (const name of limitNames) {
-      const field = h("input", { type: "text", id: name, inputmode: "numeric", class: "mono", placeholder: t(name === "priority" ? "keys.form.normal" : "keys.none"), pattern: name === "priority" ? "-?[0-9]*" : "[0-9]*", value: before[name] ?? "" });
+      const field = h("input", { type: "text", id: name, inputmode: "numeric", class: "mono", pattern: name === "priority" ? "-?[0-9]*" : "[0-9]*", value: before[name] ?? "" });
       this.numbers.set(name, field);
       this.element.append(h("label", { for: name }, h("code", {}, name), h("span", { class: "mut sm" }, t(`keys.limit.${name}`))), field);
     }
-    this.models = models.map(({ id }) => h("input", { type: "checkbox", value: id, checked: before.models?.includes(id) ?? false }));
+    this.showPlan();
+    this.models = choices.models.map(({ id }) => h("input", { type: "checkbox", value: id, checked: before.models?.includes(id) ?? false }));
     this.element.append(h("span", {}, h("code", {}, "models"), h("span", { class: "mut sm" }, t("keys.limit.models"))),
       h("span", {}, ...this.models.map((box) => h("label", { class: "check" }, box, box.value))));
+  }
+
+  private addPlans(): void {
+    const { plan } = this.before;
+    const names = this.choices.plans.map(({ name }) => name);
+    if (plan !== undefined && !names.includes(plan)) names.push(plan);
+    if (names.length === 0) return;
+    fill(this.plan, h("option", { value: "" }, t("keys.none")), ...names.map((name) => h("option", { value: name, selected: name === plan }, name)));
+    this.plan.addEventListener("change", () => this.showPlan());
+    this.element.append(h("label", { for: "plan" }, h("code", {}, "plan"), h("span", { class: "mut sm" }, t("keys.limit.plan"))), this.plan);
+  }
+
+  /** An empty field shows what counts in its place. */
+  private showPlan(): void {
+    const limits = this.choices.plans.find(({ name }) => name === this.plan.value)?.limits ?? {};
+    for (const [name, field] of this.numbers) field.placeholder = String(limits[name] ?? t(name === "priority" ? "keys.form.normal" : "keys.none"));
   }
 
   /** What differs from before. */
   changes(): LimitChanges {
     const changes: LimitChanges = {};
+    if (this.plan.value !== (this.before.plan ?? "")) changes.plan = this.plan.value === "" ? null : this.plan.value;
     for (const [name, field] of this.numbers) {
       const text = field.value.trim();
       const value = text === "" ? null : Number(text);

@@ -1,8 +1,8 @@
 import { fill, h } from "../dom";
 import { t } from "../i18n";
 import { errorNote, type Page, type Server } from "../shell";
-import { changeLimits, createKey, listKeys, revokeKey, rotateKey, type Key, type NewKey } from "./admin";
-import { confirmAction, editLimits, newKeyForm, showOnce } from "./dialogs";
+import { changeLimits, createKey, listKeys, listPlans, revokeKey, rotateKey, type Key, type NewKey, type Plan } from "./admin";
+import { confirmAction, editLimits, newKeyForm, showOnce, type LimitChoices } from "./dialogs";
 import { keyTable, warnings } from "./table";
 import { UsagePlate } from "./usage";
 
@@ -15,12 +15,14 @@ class KeysPage {
   private readonly note = h("div", { "aria-live": "polite" });
   private readonly usage = new UsagePlate();
   private keys: Key[] = [];
+  private plans: Plan[] = []; // those of the server's start
 
   constructor(private readonly main: HTMLElement, private readonly server: Server) {}
 
   /** Throws what the first look gives, so that an admin's key is asked for. */
   async begin(): Promise<void> {
     this.keys = await listKeys();
+    if (this.keys.length > 0) this.plans = await listPlans();
     this.main.className = "keys";
     const create = h("button", { class: "pri", onclick: () => void this.create() }, t("keys.create"));
     const isOpen = this.keys.length === 0;
@@ -69,9 +71,13 @@ class KeysPage {
     await this.usage.load(this.keys);
   }
 
+  private choices(): LimitChoices {
+    return { models: this.server.models, plans: this.plans };
+  }
+
   private async create(): Promise<void> {
     let made: NewKey | null = null as NewKey | null;
-    await newKeyForm(this.server.models, async (name, role, limits) => {
+    await newKeyForm(this.choices(), async (name, role, limits) => {
       made = await createKey(name, role, limits);
     });
     if (made === null) return;
@@ -80,7 +86,7 @@ class KeysPage {
   }
 
   private async limits(key: Key): Promise<void> {
-    await editLimits(key, this.server.models, (limits) => changeLimits(key.id, limits));
+    await editLimits(key, this.choices(), (limits) => changeLimits(key.id, limits));
     await this.guarded(() => this.changed());
   }
 

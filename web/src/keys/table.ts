@@ -1,6 +1,6 @@
 import { h, styled } from "../dom";
 import { language, num, t } from "../i18n";
-import type { Key, LimitName } from "./admin";
+import type { Key, LimitName, Limits } from "./admin";
 
 export interface KeyActions {
   limits(key: Key): void;
@@ -24,11 +24,11 @@ function liveRow(key: Key, actions: KeyActions): HTMLElement {
   const action = (name: "limits" | "rotate" | "revoke", cls: string): HTMLElement =>
     h("button", { class: cls, onclick: () => actions[name](key), "aria-label": `${t(`keys.${name}`)}: ${key.name}` }, t(`keys.${name}`));
   return h("tr", { "data-key": key.id },
-    h("td", {}, h("b", { class: "name" }, key.name), key.role === "user" ? null : h("span", { class: "tag on" }, key.role)),
+    h("td", {}, h("b", { class: "name" }, key.name), key.role === "user" ? null : h("span", { class: "tag on" }, key.role), key.limits.plan === undefined ? null : h("span", { class: "tag plan" }, key.limits.plan)),
     h("td", { class: "mono opt" }, "…" + key.last_characters), h("td", { class: "opt mut" }, isUsedNow(key) ? t("keys.justnow") : ago(key.last_used)), h("td", { class: "n opt" }, num(key.now.running)),
-    h("td", { class: "opt mono sm" }, key.limits.requests_per_minute === undefined ? t("keys.none") : t("keys.permin", { used: num(key.now.requests_last_minute), limit: num(key.limits.requests_per_minute) })),
+    h("td", { class: "opt mono sm" }, requestsUse(key)),
     h("td", { class: "n" }, tokens(key.now.tokens_today)), h("td", { class: "opt" }, planUse(key)),
-    h("td", { class: "opt" }, key.limits.models?.join(", ") ?? t("keys.any")),
+    h("td", { class: "opt" }, limitsOf(key).models?.join(", ") ?? t("keys.any")),
     h("td", { class: "n acts" }, action("limits", "q sm"), action("rotate", "q sm"), action("revoke", "q sm bad")));
 }
 
@@ -37,28 +37,38 @@ function deadRow(key: Key): HTMLElement {
     h("td", { class: "n" }, tokens(key.now.tokens_today)), h("td", { class: "opt" }), h("td", { class: "opt" }), h("td", { class: "n" }, h("span", { class: "tag" }, t("keys.revoked", { day: day(key.revoked!) }))));
 }
 
+/** What counts: of a plan that the server doesn't know only the key's own are known. */
+const limitsOf = (key: Key): Limits => key.effective_limits ?? key.limits;
+
+function requestsUse(key: Key): string {
+  const limit = limitsOf(key).requests_per_minute;
+  return limit === undefined ? t("keys.none") : t("keys.permin", { used: num(key.now.requests_last_minute), limit: num(limit) });
+}
+
 /** The store notes uses once a minute only. */
 const isUsedNow = ({ now }: Key): boolean => now.running > 0 || now.requests_last_minute > 0;
 
-interface Plan {
+interface Share {
   used: number;
   limit: number;
   name: LimitName;
 }
 
 /** The limit of tokens that is nearest to its end. */
-function tightest({ limits, now }: Key): Plan | null {
-  const plans: Plan[] = [];
+function tightest(key: Key): Share | null {
+  const { now } = key;
+  const limits = limitsOf(key);
+  const shares: Share[] = [];
   const add = (name: LimitName, used: number): void => {
     const limit = limits[name];
-    if (limit !== undefined) plans.push({ name, used, limit });
+    if (limit !== undefined) shares.push({ name, used, limit });
   };
   add("tokens_per_day", now.tokens_today);
   add("tokens_per_month", now.tokens_this_month);
-  return plans.sort((a, b) => share(b) - share(a))[0] ?? null;
+  return shares.sort((a, b) => share(b) - share(a))[0] ?? null;
 }
 
-const share = (plan: Plan): number => (plan.limit > 0 ? Math.min(1, plan.used / plan.limit) : 1);
+const share = (plan: Share): number => (plan.limit > 0 ? Math.min(1, plan.used / plan.limit) : 1);
 
 function planUse(key: Key): HTMLElement {
   const plan = tightest(key);
@@ -73,6 +83,7 @@ function planUse(key: Key): HTMLElement {
 /** Who is about to be refused, and until when. */
 export function warnings(keys: Key[]): HTMLElement[] {
   return keys.filter((key) => key.revoked === null).flatMap((key) => {
+    if (key.effective_limits === null) return [h("p", { class: "note bad near" }, t("keys.noplan", { name: key.name, plan: key.limits.plan ?? "" }))];
     const plan = tightest(key);
     if (!plan || share(plan) < nearShare) return [];
     const text = t(plan.name === "tokens_per_day" ? "keys.near.day" : "keys.near.month", { name: key.name, share: num(100 * share(plan)) });

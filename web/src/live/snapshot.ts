@@ -33,6 +33,7 @@ export interface LiveRequest {
   key_id: string | null;
   model: string;
   state: "queued" | "preempted" | "prefill" | "decode";
+  position: number | null; // of those that wait: how many of this model's begin before it
   prompt_tokens: number;
   cached_tokens: number;
   computed_tokens: number | null;

@@ -34,20 +34,27 @@ function progressBar({ computed_tokens, prompt_tokens }: LiveRequest): HTMLEleme
 }
 
 export function queuedTable(snapshot: Snapshot): HTMLElement {
-  const rows = snapshot.requests.filter(isWaiting);
+  const rows = inQueueOrder(snapshot);
   return h("div", { class: "scroll" }, h("table", {},
     h("thead", {}, h("tr", {}, h("th", { class: "n" }, "№"), head("request"), head("key"), head("prompt", "n"), head("waited", "n"), head("why", "wf"))),
-    h("tbody", {}, ...rows.map((request, idx) => queuedRow(request, idx, snapshot)), rows.length === 0 ? empty(6, t("live.queued.none")) : null)));
+    h("tbody", {}, ...rows.map((request) => queuedRow(request, snapshot)), rows.length === 0 ? empty(6, t("live.queued.none")) : null)));
 }
 
-function queuedRow(request: LiveRequest, idx: number, snapshot: Snapshot): HTMLElement {
+/** Model by model, each in the order in which they will begin; those that the engine has not seen yet come last. */
+function inQueueOrder(snapshot: Snapshot): LiveRequest[] {
+  const model = (request: LiveRequest): number => snapshot.models.findIndex(({ id }) => id === request.model);
+  const place = (request: LiveRequest): number => request.position ?? Number.MAX_SAFE_INTEGER;
+  return snapshot.requests.filter(isWaiting).sort((a, b) => model(a) - model(b) || place(a) - place(b));
+}
+
+function queuedRow(request: LiveRequest, snapshot: Snapshot): HTMLElement {
   const model = snapshot.models.find(({ id }) => id === request.model);
-  return h("tr", {}, h("td", { class: "n" }, idx + 1), h("td", { class: "mono", title: request.id }, shortId(request.id)), h("td", { class: "nw" }, keyName(request)),
-    h("td", { class: "n" }, num(request.prompt_tokens)), h("td", { class: "n" }, ms(request.elapsed_s)), h("td", { class: "wf" }, model ? whyWaiting(request, idx, model) : ""));
+  return h("tr", {}, h("td", { class: "n" }, request.position === null ? "" : num(request.position + 1)), h("td", { class: "mono", title: request.id }, shortId(request.id)), h("td", { class: "nw" }, keyName(request)),
+    h("td", { class: "n" }, num(request.prompt_tokens)), h("td", { class: "n" }, ms(request.elapsed_s)), h("td", { class: "wf" }, model ? whyWaiting(request, model) : ""));
 }
 
-function whyWaiting(request: LiveRequest, idx: number, model: LiveModel): string {
-  if (idx > 0) return t("live.why.order");
+function whyWaiting(request: LiveRequest, model: LiveModel): string {
+  if (request.position !== null && request.position > 0) return t("live.why.order");
   if (model.num_running >= model.max_sequences) return t("live.why.places", { limit: num(model.max_sequences) });
   const needed = Math.ceil((request.prompt_tokens + request.completion_tokens + 1) / model.blocks.tokens);
   const available = model.blocks.free + model.blocks.cached;
