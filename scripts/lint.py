@@ -23,7 +23,7 @@ import time
 
 TOOL = "clang-tidy-16"
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-LINTED = ("src/", "apps/", "tests/")
+LINTED = ("src/", "apps/", "bench/", "tests/")
 # clang 16 does not know the CPU features that this file asks for, so it cannot parse it.
 UNKNOWN_TO_CLANG = ("src/backends/cpu/isa.cpp",)
 # clang does not know g++'s target pragmas, which the kernel files use; the same instruction sets as options.

@@ -291,7 +291,8 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=int, default=600, help="seconds for one test binary")
     parser.add_argument("--cargo", type=pathlib.Path, help="folder of a crate to test as well")
-    parser.add_argument("--pytest", type=pathlib.Path, help="folder of Python tests to run as well")
+    parser.add_argument("--pytest", type=pathlib.Path, action="append", default=[],
+                        help="folder of Python tests to run as well; may be repeated")
     parser.add_argument("--node", type=pathlib.Path, help="folder of Node tests to run as well")
     parser.add_argument("--checks", type=pathlib.Path, help="results of earlier checks to include in the sums")
     parser.add_argument("--seconds-before", type=float, default=0, help="what the steps before this one took")
@@ -310,15 +311,15 @@ def main():
         outcomes.append(outcome)
         print(outcome.line(), flush=True)
 
-    with tempfile.TemporaryDirectory() as folder:
-        counts_file = pathlib.Path(folder) / "counts"
+    with tempfile.TemporaryDirectory() as temporary:
+        counts_file = pathlib.Path(temporary) / "counts"
         counts_file.touch()
         env = environment(counts_file)
         run_all_ctests(options, env, show)
         if options.cargo and (options.cargo / "Cargo.toml").exists():
             show(run_cargo(options.cargo, options, env))
-        if options.pytest and any(options.pytest.glob("test_*.py")):
-            show(run_pytest(options.pytest, options, env))
+        for folder in options.pytest:
+            show(run_pytest(folder, options, env))
         if options.node:
             show(run_node(options.node, options, env))
         if options.checks and options.checks.exists():

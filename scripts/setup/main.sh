@@ -104,10 +104,10 @@ main() {
   check_system
   take_lock
   if [ "$command ${2:-}" = 'bench peers' ]; then
-    command_build peers
+    command_build peers bench
     exec 9>&-
     shift 2
-    exec python3 "$root/bench/peers.py" "$@"
+    exec python3 "$root/bench/peers" "$@"
   fi
   case $command in
     build) command_build ;;

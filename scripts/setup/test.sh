@@ -133,7 +133,7 @@ run_tests() {
   local options=(--build-dir "$root/build/$preset" --checks "$checks" --seconds-before "$SECONDS")
   [ -n "$filter" ] && options+=(--filter "$filter")
   if [ -n "$whole" ]; then
-    options+=(--cargo "$root/bridge" --pytest "$root/tests/api" --node "$root/tests/web")
+    options+=(--cargo "$root/bridge" --pytest "$root/tests/api" --pytest "$root/tests/bench" --node "$root/tests/web")
   fi
   step_idx=$((step_idx + 1))
   say "[$step_idx/$num_steps] Tests"

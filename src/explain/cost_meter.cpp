@@ -146,6 +146,11 @@ void CostMeter::on_op(const ops::OpRecord& op) {
   }
 }
 
+std::string_view CostMeter::last_section() const {
+  if (!is_embedded_) return "embedding";
+  return layer_idx_ == num_layers_ ? "head" : layer_part_name(last_part_);
+}
+
 void CostMeter::end_layer(std::size_t layer_idx, std::span<const float> hidden, std::size_t width) {
   if (layer_idx > 0) pass_.layers[layer_idx - 1].hidden_norm = mean_length(hidden, width);
   is_embedded_ = true;

@@ -61,6 +61,8 @@ class CostMeter {
   // [num_rows, width].
   void end_layer(std::size_t layer_idx, std::span<const float> hidden, std::size_t width);
   const PassCost& pass() const { return pass_; }
+  // Where the last operation was put: "embedding", a layer's part by its name, "head".
+  std::string_view last_section() const;
 
  private:
   void put(LayerPart part, const Cost& cost);

@@ -1,3 +1,4 @@
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using Json = nlohmann::json;
 
+constexpr int kTinyLayers = 3;
 std::string tiny_model() {
   return data_path("models/llama").string();
 }
@@ -36,6 +38,41 @@ TEST(Bench, ModelMeasuresEveryCaseAsOftenAsAsked) {
                                             "decode 4 0 3", "prefill 8 16 3", "prefill 20 16 3", "decode 4 16 3"));
   EXPECT_GT(answer.at("machine").at("num_cpus").get<int>(), 0);
   EXPECT_GT(answer.at("model").at("weight_bytes").get<int>(), 0);
+}
+
+TEST(Bench, OpsSayWhereTheTimeOfAPassWent) {
+  const RunResult result = run_vitrine({"bench", "model", tiny_model(), "-p", "16", "-n", "4", "--batch", "2", "-r",
+                                        "2", "--chunk", "7", "--ops", "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const Json answer = Json::parse(result.out);
+  const auto num_layers = static_cast<double>(kTinyLayers);
+  for (const Json& row : answer.at("results")) {
+    const Json& ops = row.at("ops");
+    // A prompt of 16 tokens takes three chunks of at most 7 rows, a step of decoding one pass for both sequences.
+    const bool is_decode = row.at("phase") == "decode";
+    const double passes = is_decode ? 1.0 : 3.0;
+    double seconds = ops.at("between_s").get<double>();
+    std::map<std::string, double> calls;
+    for (const Json& op : ops.at("rows")) {
+      seconds += op.at("seconds").get<double>();
+      calls[op.at("section").get<std::string>() + " " + op.at("op").get<std::string>()] = op.at("calls").get<double>();
+    }
+    EXPECT_NEAR(seconds, ops.at("pass_s").get<double>(), 1e-9);
+    EXPECT_EQ(calls["embedding embed"], passes);
+    EXPECT_EQ(calls["qkv matmul"], num_layers * passes);
+    EXPECT_EQ(calls["attention attention"], num_layers * passes);
+    EXPECT_EQ(calls["down matmul"], num_layers * passes);
+    // Logits of the last row of a prompt and of every generated row; no norm that they do not need.
+    EXPECT_EQ(calls["head matmul"], 1.0);
+    EXPECT_EQ(calls["head rms_norm"], 1.0);
+  }
+}
+
+TEST(Bench, OpsAreATableForPeople) {
+  const RunResult result = run_vitrine({"bench", "model", tiny_model(), "-p", "8", "-n", "0", "-r", "1", "--ops"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  for (const char* word : {"prefill of 8 tokens at depth 0", "gate_up", "activate_and_multiply", "OF ROOF", "between"})
+    EXPECT_THAT(result.out, HasSubstr(word));
 }
 
 TEST(Bench, ACaseLongerThanTheContextIsRefusedWithBothNumbers) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,8 +11,10 @@
 #include "base/thread_pool.h"
 #include "tools/bench/bandwidth.h"
 #include "tools/bench/model_bench.h"
+#include "tools/bench/op_profile.h"
 #include "tools/machine.h"
 #include "vitrine/bench_kernels.h"
+#include "vitrine/bench_ops.h"
 #include "vitrine/bench_serve.h"
 #include "vitrine/commands/commands.h"
 #include "vitrine/machine_report.h"
@@ -49,6 +53,7 @@ class BenchModel {
     parser.add("-r,--runs", num_runs_, "Runs of each case, after one that is not counted")
         .between(1, 1000)
         .shows_default();
+    parser.add_switch("--ops", wants_ops_, "Also where the time went, operation by operation");
     add_runtime_flags(parser, flags_);
   }
 
@@ -70,8 +75,10 @@ class BenchModel {
                                               .max_batch = *std::ranges::max_element(batches_),
                                               .max_tokens = flags_.context_length});
     base::ThreadPool pool(runtime.backend().num_threads());
-    for (const BenchCase& what : cases)
+    for (const BenchCase& what : cases) {
       measure(bench, pool, what, context);
+      if (wants_ops_) results_.back().ops = watch(bench, runtime, pool, what);
+    }
     report(runtime, context);
     return 0;
   }
@@ -82,6 +89,7 @@ class BenchModel {
     std::vector<double> tokens_per_s;  // a run each
     double roof_share = 0.0;           // of the read bandwidth at this size; 0 for a prompt
     double bandwidth = 0.0;            // bytes per second
+    std::optional<OpTable> ops = std::nullopt;
   };
 
   std::vector<BenchCase> list_cases() const {
@@ -129,6 +137,27 @@ class BenchModel {
     results_.push_back(std::move(result));
   }
 
+  // Runs that are watched, between others that are not: their difference is what watching costs.
+  OpTable watch(tools::ModelBench& bench, const Runtime& runtime, base::ThreadPool& pool, const BenchCase& what) const {
+    const bool is_decode = what.phase == BenchPhase::kDecode;
+    tools::OpProfile profile(runtime.model().config().num_layers);
+    std::vector<double> plain_s;
+    std::vector<double> watched_s;
+    std::vector<double> bandwidths;
+    for (std::size_t run = 0; run < num_runs_; ++run) {
+      plain_s.push_back(bench.run(what));
+      watched_s.push_back(bench.run(what, &profile));
+      bandwidths.push_back(
+          median(tools::read_bandwidth(pool, static_cast<std::size_t>(bench.bytes_per_step(what)), kBandwidthRuns)));
+    }
+    const std::size_t passes_of_run = is_decode ? what.num_tokens : what.batch;
+    return {profile,
+            num_runs_ * passes_of_run,
+            std::accumulate(watched_s.begin(), watched_s.end(), 0.0),
+            median(watched_s) / median(plain_s) - 1.0,
+            {median(bandwidths), backends::cpu::measure_peaks(runtime.backend().isa(), pool)}};
+  }
+
   static const char* name_of(BenchPhase phase) { return phase == BenchPhase::kPrefill ? "prefill" : "decode"; }
 
   void report(const Runtime& runtime, const Context& context) const {
@@ -149,6 +178,12 @@ class BenchModel {
                : "-"});
     }
     print_table(context.out, table);
+    for (const Result& result : results_) {
+      if (!result.ops) continue;
+      result.ops->print(fmt::format("{} of {} tokens at depth {}, {} together", name_of(result.what.phase),
+                                    result.what.num_tokens, result.what.depth, result.what.batch),
+                        context.out);
+    }
   }
 
   nlohmann::ordered_json to_json(const Runtime& runtime) const {
@@ -164,6 +199,7 @@ class BenchModel {
                       {"tokens_per_s_runs", result.tokens_per_s},
                       {"roof_share", is_decode ? nlohmann::ordered_json(result.roof_share) : nullptr},
                       {"read_bytes_per_s", is_decode ? nlohmann::ordered_json(result.bandwidth) : nullptr}});
+      if (result.ops) rows.back()["ops"] = result.ops->to_json();
     }
     const backends::cpu::CpuBackend& backend = runtime.backend();
     auto machine = machine_json(tools::read_machine(), choose_backend(flags_));
@@ -180,6 +216,7 @@ class BenchModel {
   std::vector<std::size_t> depths_{0};
   std::vector<std::size_t> batches_{1};
   std::size_t num_runs_ = 5;
+  bool wants_ops_ = false;
   RuntimeFlags flags_;
   std::vector<Result> results_;
 };

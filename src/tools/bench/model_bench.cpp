@@ -56,7 +56,7 @@ void ModelBench::prefill(std::size_t sequence_idx, std::size_t first_position, s
       batch_.token_ids.push_back(arbitrary_token(first_position + done + i, vocab_size));
     done += num_rows;
     if (done == num_tokens) batch_.logit_rows.push_back(num_rows - 1);
-    model_.forward(batch_, cache_, *workspace_, nullptr);
+    model_.forward(batch_, cache_, *workspace_, observer_);
   }
 }
 
@@ -76,13 +76,14 @@ void ModelBench::decode_step(const BenchCase& what, std::size_t step_idx) {
     batch_.logit_rows.push_back(sequence_idx);
     batch_.token_ids.push_back(arbitrary_token(position + sequence_idx, model_.config().vocab_size));
   }
-  model_.forward(batch_, cache_, *workspace_, nullptr);
+  model_.forward(batch_, cache_, *workspace_, observer_);
 }
 
-double ModelBench::run(const BenchCase& what) {
+double ModelBench::run(const BenchCase& what, models::ForwardObserver* observer) {
   VT_CHECK(what.batch <= options_.max_batch && what.depth + what.num_tokens <= options_.max_tokens,
            "a case that the bench was made for");
   fill(what.batch, what.depth);
+  observer_ = observer;
   const auto start = std::chrono::steady_clock::now();
   if (what.phase == BenchPhase::kPrefill) {
     for (std::size_t sequence_idx = 0; sequence_idx < what.batch; ++sequence_idx)
@@ -92,6 +93,7 @@ double ModelBench::run(const BenchCase& what) {
       decode_step(what, step_idx);
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  observer_ = nullptr;
   // The rows behind `depth` were overwritten; those before it stand.
   filled_depth_ = std::min(filled_depth_, what.depth);
   return seconds.count();

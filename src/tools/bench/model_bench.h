@@ -32,8 +32,8 @@ class ModelBench {
   // Throws base::Exception (kNoMemory) where the KV cache does not fit.
   ModelBench(const models::Model& model, const Options& options);
 
-  // Seconds of one run. The tokens at `depth` are computed first and not counted.
-  double run(const BenchCase& what);
+  // Seconds of one run. The tokens at `depth` are computed first, not counted and not observed.
+  double run(const BenchCase& what, models::ForwardObserver* observer = nullptr);
   // Bytes that one step of a decoding case reads: all weights once (of experts those that the batch is expected to
   // choose), and the keys and values of every sequence at the middle of the run, sliding windows apart.
   double bytes_per_step(const BenchCase& what) const;
@@ -51,6 +51,7 @@ class ModelBench {
   std::unique_ptr<models::Workspace> workspace_;
   std::vector<std::vector<kvcache::BlockId>> block_tables_;  // [max_batch]
   models::ForwardBatch batch_;
+  models::ForwardObserver* observer_ = nullptr;  // of the run under way
   std::size_t filled_batch_ = 0;
   std::size_t filled_depth_ = 0;
 };
