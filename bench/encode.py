@@ -150,7 +150,8 @@ def measure(options, name, peer, text):
     for what in SPEEDS:
         result[what] = {"vitrine": statistics.median(pair[0][what] for pair in rounds),
                         "peer": statistics.median(pair[1][what] for pair in rounds),
-                        "ratio": statistics.median(pair[0][what] / pair[1][what] for pair in rounds)}
+                        "ratio": statistics.median(pair[0][what] / pair[1][what] for pair in rounds),
+                        "rounds": [[pair[0][what], pair[1][what]] for pair in rounds]}
     result["load_s"] = {side: statistics.median(pair[i]["load_s"] for pair in rounds) for i, side in enumerate(("vitrine", "peer"))}
     return result
 

@@ -147,17 +147,11 @@ def test_every_package_is_pinned_by_version_and_hash():
     assert python_packages.version_of("tiktoken") == "tiktoken 0.14.0"
 
 
-def test_both_tokenizers_must_make_as_many_tokens():
-    ours, peer = tokenizing.Encoder("Vitrine", None), tokenizing.Encoder("tiktoken", None)
-    ours.num_tokens, peer.num_tokens = {"code": 5}, {"code": 5}
-    tokenizing.check_tokens("cl100k_base", ours, peer)
-    peer.num_tokens = {"code": 6}
-    with pytest.raises(common.Refused, match="6"):
-        tokenizing.check_tokens("cl100k_base", ours, peer)
-
-
-def test_the_lines_of_the_encoder_are_understood():
-    assert tokenizing.ENCODE_LINE.fullmatch("/a b/code.txt: 24.5 MB/s, 317 tokens").groups() == ("/a b/code.txt", "24.5", "317")
+def test_what_the_encoders_measured_becomes_rows():
+    speeds = {"vitrine": 20.0, "peer": 4.0, "ratio": 5.0, "rounds": [[20.0, 4.0], [21.0, 4.2]]}
+    row = tokenizing.make_row({"vocabulary": "llama3_1", "text": "code", "peer": "tiktoken", "warm": speeds}, "warm")
+    assert (row["model"], row["what"], row["ours"], row["ratio"]) == ("llama3_1", "tokenize code, warm", 20.0, 5.0)
+    assert row["runs"][1] == {"ours": 21.0, "peer": 4.2, "counted": True}
 
 
 OUR_SCORES = """reference   KL 0.000000 +- 0.000000 nats  top-1 agreement 100.000 +- 0.000 %  perplexity 13.8079 +- 0.7000, of the file 13.8010  (1785 positions)
