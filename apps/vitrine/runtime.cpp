@@ -1,6 +1,7 @@
 #include "vitrine/runtime.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -28,6 +29,9 @@ using trace::ScopedSpan;
 using trace::Stage;
 
 // What all files of packed weights take together; VITRINE_REPACK_CACHE says another size, 0 for none.
+// Longer than it takes a program to send its next request, far shorter than a person takes to write one.
+constexpr std::chrono::milliseconds kSettleDelay{50};
+
 constexpr std::size_t kRepackCacheBytes = std::size_t{10} << 30U;
 
 std::optional<backends::cpu::PackedCache> packed_cache(const RuntimeFlags& flags, const loader::WeightSource& weights) {
@@ -105,6 +109,7 @@ engine::EngineConfig Runtime::plan_engine(const RuntimeFlags& flags, std::size_t
   config.max_chunk_tokens = plan::max_prompt_rows(flags.max_chunk_tokens, plan.context_length, flags.max_sequences);
   config.prefix_cache = !flags.no_prefix_cache;
   config.settle_answers = flags.settle_answers;
+  config.settle_delay = kSettleDelay;
   config.publish_answers = flags.publish_answers;
   config.static_batches = flags.static_batches;
   config.kv_cache = !flags.no_kv_cache;

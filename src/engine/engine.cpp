@@ -171,12 +171,27 @@ void Engine::run_between_steps(Errand errand) {
 
 void Engine::step() {
   drain();
-  if (scheduler_.num_running() + scheduler_.num_waiting() > 0) {
+  if (scheduler_.has_foreground()) foreground_at_ = std::chrono::steady_clock::now();
+  if (is_resting()) {
+    rest();
+  } else if (scheduler_.num_running() + scheduler_.num_waiting() > 0) {
     compute();
   } else {
     note_progress();
   }
   run_errand();
+}
+
+bool Engine::is_resting() const {
+  return !scheduler_.has_foreground() && scheduler_.num_background() > 0 &&
+         std::chrono::steady_clock::now() - foreground_at_ < config_.settle_delay;
+}
+
+void Engine::rest() {
+  note_progress();
+  std::unique_lock lock(inbox_mutex_);
+  inbox_filled_.wait_until(lock, foreground_at_ + config_.settle_delay,
+                           [this] { return !submitted_.empty() || has_news() || !errands_.empty(); });
 }
 
 void Engine::run_errand() {

@@ -49,6 +49,8 @@ struct EngineConfig {
   // A finished answer is read again as part of a prompt while nothing else is to be done, so that a conversation's next
   // turn finds all of it in the prefix cache: rows that were generated are never shared, their bits differ.
   bool settle_answers = false;
+  // Nothing else must have been to do for so long: the next request of a client often comes at once.
+  std::chrono::milliseconds settle_delay{0};
   // A request that waits while nothing gets on for this long means that the engine is stalled.
   std::chrono::milliseconds stall_limit{30'000};
   // So often at most a request that waits hears of its place, where it asked to.
@@ -148,6 +150,8 @@ class Engine {
   void compute();
   void run_errand();
   void drain();
+  bool is_resting() const;
+  void rest();
   void tell_places();
   void tell_prefill(const SchedulerOutput& work, bool only_new);
   void note_progress();
@@ -170,7 +174,8 @@ class Engine {
   std::size_t num_preemptions_ = 0;
   std::size_t num_asking_ = 0;  // requests that asked for their progress
   std::chrono::steady_clock::time_point places_told_;
-  std::size_t noted_idle_bytes_ = 0;  // moved from kKv to kPrefixCache in the ledger
+  std::chrono::steady_clock::time_point foreground_at_;  // when there was last more to do than the background's
+  std::size_t noted_idle_bytes_ = 0;                     // moved from kKv to kPrefixCache in the ledger
 
   // What other threads hand over; everything else belongs to the engine thread.
   mutable std::mutex inbox_mutex_;

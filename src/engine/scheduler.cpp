@@ -7,6 +7,12 @@
 #include "engine/waiting_order.h"
 
 namespace vitrine::engine {
+namespace {
+
+// Of a step in the background: who comes meanwhile waits for it to end.
+constexpr std::size_t kBackgroundTokens = 32;
+
+}  // namespace
 
 void Scheduler::add(std::unique_ptr<Sequence> sequence) {
   const QueueKey key = sequence->key();
@@ -24,11 +30,14 @@ const SchedulerOutput& Scheduler::schedule(std::size_t max_beside_answers) {
   output_.rows.clear();
   output_.num_preempted = 0;
   output_.num_prompt_rows = 0;
-  if (has_foreground()) suspend_background();
+  const bool is_foreground = has_foreground();
+  if (is_foreground) suspend_background();
   if (num_paused_ > 0) suspend_paused();
   make_room_for_running();
   output_.num_answering = num_answering();
-  const std::size_t limit = output_.num_answering > 0 ? max_beside_answers : config_.max_chunk_tokens;
+  const std::size_t limit = output_.num_answering > 0 ? max_beside_answers
+                            : is_foreground           ? config_.max_chunk_tokens
+                                                      : kBackgroundTokens;
   schedule_waiting(schedule_running(std::min(limit, config_.max_chunk_tokens)));
   std::ranges::stable_partition(output_.rows,
                                 [](const ScheduledRows& rows) { return rows.sequence->next_is_generated(); });

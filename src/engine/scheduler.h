@@ -79,6 +79,8 @@ class Scheduler {
   // Positions that were computed for the first time: grows whenever anything gets on.
   std::size_t num_positions() const { return num_positions_; }
   std::size_t num_background() const;
+  // Whether any other has something to compute: not paused, not in the background.
+  bool has_foreground() const;
   // The oldest one in the background that waits.
   std::optional<RequestId> oldest_background() const;
 
@@ -98,7 +100,6 @@ class Scheduler {
  private:
   using Queue = std::map<QueueKey, std::unique_ptr<Sequence>>;
 
-  bool has_foreground() const;
   void suspend_background();
   void suspend_paused();
   void make_room_for_running();

@@ -567,6 +567,36 @@ TEST(Settling, GivesWayToWhatIsAskedFor) {
   EXPECT_EQ(test.engine().stats().num_preemptions, 0U);
 }
 
+TEST(Settling, TakesSmallStepsSoThatWhoComesWaitsForOneAtMost) {
+  TestEngine test({.settle_answers = true});
+  Request request = greedy_request(random_prompt(40, 1), 100);
+  request.ignore_eos = true;
+  const auto& first = test.submit(request);
+  while (!first.last.finish_reason)
+    test.step();
+  while (test.engine().has_work()) {
+    const std::size_t before = test.model().num_rows_computed();
+    test.step();
+    EXPECT_LE(test.model().num_rows_computed() - before, 32U);
+  }
+}
+
+TEST(Settling, BeginsWhenNothingElseHasBeenToDoForAWhile) {
+  TestEngine test({.settle_answers = true, .settle_delay = std::chrono::hours{1}});
+  Request request = greedy_request(random_prompt(40, 1), 20);
+  request.ignore_eos = true;
+  const auto& first = test.submit(request);
+  while (!first.last.finish_reason)
+    test.step();
+  const std::size_t num_rows = test.model().num_rows_computed();
+  std::jthread client([&test] { test.submit(greedy_request(random_prompt(16, 2), 1)); });
+  test.step();  // rests until the client comes
+  client.join();
+  EXPECT_EQ(test.model().num_rows_computed(), num_rows);
+  test.step();
+  EXPECT_EQ(test.model().num_rows_computed(), num_rows + 16U) << "the newcomer's rows alone";
+}
+
 TEST(Settling, IsBoundedUnderLoadAndEndsAtTheEndOfTheContext) {
   TestEngine test({.context_length = 64, .max_sequences = 2, .settle_answers = true});
   for (unsigned i = 0; i < 20; ++i) {
