@@ -93,6 +93,10 @@ function(vitrine_unity target)
     # The warning means types of headers; it knows a source by its being the unit.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
   endif()
+  if(VITRINE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    # What a neighbour in the unit declares for itself hides nothing.
+    target_compile_options(${target} PRIVATE -Wno-shadow)
+  endif()
 endfunction()
 
 # What is neither a kernel nor a loop over tokens: compiled for a quick build.
@@ -157,17 +161,22 @@ function(vitrine_test name)
   add_test(NAME ${name} COMMAND ${name}_test)
 endfunction()
 
-# vitrine_fuzz(NAME DEPS a b): tests/fuzz/NAME_fuzz.cpp defines LLVMFuzzerTestOneInput. With fuzzers on it becomes a
-# libFuzzer binary; in every other build the same file runs over its corpus (tests/fuzz/corpus/NAME) as a plain test.
+# vitrine_fuzz(NAME MAX_LEN n [RANDOM m] DEPS a b): tests/fuzz/NAME_fuzz.cpp defines LLVMFuzzerTestOneInput. With fuzzers
+# on it becomes a libFuzzer binary; in every other build the same file runs over its corpus (tests/fuzz/corpus/NAME) and
+# over m random inputs as a plain test.
 function(vitrine_fuzz name)
-  cmake_parse_arguments(ARG "" "MAX_LEN" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "MAX_LEN;RANDOM" "DEPS;LIBS" ${ARGN})
   if(VITRINE_BUILD_FUZZERS)
     add_executable(${name}_fuzz ${name}_fuzz.cpp)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
   else()
     add_executable(${name}_fuzz ${name}_fuzz.cpp corpus_main.cpp)
-    add_test(NAME fuzz_corpus_${name} COMMAND ${name}_fuzz "${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name}")
+    if(ARG_RANDOM)
+      set(random --random ${ARG_RANDOM} ${ARG_MAX_LEN})
+    endif()
+    add_test(NAME fuzz_corpus_${name} COMMAND ${name}_fuzz "${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name}" ${random})
   endif()
+  target_include_directories(${name}_fuzz PRIVATE "${CMAKE_SOURCE_DIR}/tests")
   target_link_libraries(${name}_fuzz PRIVATE vitrine_options ${ARG_LIBS})
   foreach(dep ${ARG_DEPS})
     target_link_libraries(${name}_fuzz PRIVATE vitrine_${dep})

@@ -89,14 +89,17 @@ PriceTable::PriceTable(const std::filesystem::path& file) {
   prices_ = read_models(file, root);
 }
 
-PriceTable PriceTable::builtin() {
-  const std::filesystem::path file = "prices.toml";
-  const toml::table root = settings::parse_toml_text(builtin_prices_toml(), file);
+PriceTable PriceTable::parse(std::string_view text, const std::filesystem::path& file) {
+  const toml::table root = settings::parse_toml_text(text, file);
   PriceTable table;
   table.currency_ = read_currency(file, root);
   table.date_ = read_date(file, root);
   table.prices_ = read_models(file, root);
   return table;
+}
+
+PriceTable PriceTable::builtin() {
+  return parse(builtin_prices_toml(), "prices.toml");
 }
 
 std::vector<std::string> PriceTable::models() const {

@@ -46,6 +46,8 @@ class PriceTable {
   PriceTable() = default;
   // Throws base::Exception naming the file and the field: kMissing, kConfig.
   explicit PriceTable(const std::filesystem::path& file);
+  // The same of a text at hand; `file` is the name that a refusal gives.
+  static PriceTable parse(std::string_view text, const std::filesystem::path& file);
   // The list prices that were known when the program was built, with their date.
   static PriceTable builtin();
 

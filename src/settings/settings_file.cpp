@@ -68,17 +68,26 @@ class Reader {
   const std::filesystem::path& file_;
 };
 
-}  // namespace
-
-std::map<std::string, std::vector<std::string>> read_settings(const std::filesystem::path& file) {
+std::map<std::string, std::vector<std::string>> settings_of(const toml::table& table,
+                                                            const std::filesystem::path& file) {
   std::map<std::string, std::vector<std::string>> settings;
-  const toml::table table = parse_toml(file);
   const Reader reader(file);
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
     settings[name] = reader.words(name, node);
   }
   return settings;
+}
+
+}  // namespace
+
+std::map<std::string, std::vector<std::string>> read_settings(const std::filesystem::path& file) {
+  return settings_of(parse_toml(file), file);
+}
+
+std::map<std::string, std::vector<std::string>> read_settings_text(std::string_view text,
+                                                                   const std::filesystem::path& file) {
+  return settings_of(parse_toml_text(text, file), file);
 }
 
 }  // namespace vitrine::settings

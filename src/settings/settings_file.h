@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vitrine::settings {
@@ -12,5 +13,8 @@ namespace vitrine::settings {
 // each row of each, and "NAME" for one that has none. Throws base::Exception: kMissing, or
 // kConfig that names file and line or setting.
 std::map<std::string, std::vector<std::string>> read_settings(const std::filesystem::path& file);
+// The same of a text at hand; `file` is the name that a refusal gives.
+std::map<std::string, std::vector<std::string>> read_settings_text(std::string_view text,
+                                                                   const std::filesystem::path& file);
 
 }  // namespace vitrine::settings

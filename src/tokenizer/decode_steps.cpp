@@ -48,6 +48,9 @@ class PatternDecoder : public StepWith<PatternDecoder, RewriteStage> {
     if (base::is_valid_utf8(piece)) piece = rewritten(std::move(piece));
   }
 
+  // A match may be empty: one stands before every byte.
+  std::size_t growth() const override { return to_.size() + 1; }
+
   // A piece on which a limit of matching is hit stays as it is.
   std::string rewritten(std::string piece) const {
     std::vector<Range> matches;
@@ -101,6 +104,7 @@ class ReplaceDecoder : public StepWith<ReplaceDecoder, ReplaceStage> {
  public:
   ReplaceDecoder(std::string old_text, std::string new_text) : from(std::move(old_text)), to(std::move(new_text)) {}
   void apply_to_bytes(std::string& piece) const override { piece = replaced(piece, from, to); }
+  std::size_t growth() const override { return 1 + to.size() / from.size(); }
 
   const std::string from, to;
 };

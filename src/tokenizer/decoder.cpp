@@ -1,5 +1,6 @@
 #include "tokenizer/decoder.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace vitrine::tokenizer {
@@ -22,6 +23,13 @@ std::string DecodeRules::bytes_of(std::string_view piece) const {
   for (const auto& step : steps_)
     step->apply_to_bytes(bytes);
   return bytes;
+}
+
+std::size_t DecodeRules::growth() const {
+  std::size_t growth = 1;
+  for (const auto& step : steps_)
+    growth = std::min(kMaxGrowth + 1, growth * std::min(kMaxGrowth + 1, step->growth()));
+  return growth;
 }
 
 PieceDecoder::PieceDecoder(const DecodeRules& rules, bool whole) {

@@ -32,6 +32,9 @@ class DecodeStep {
 
   // Replaces what a piece is by the bytes that it stands for wherever it stands.
   virtual void apply_to_bytes(std::string& /*piece*/) const {}
+
+  // A bound on how many bytes it makes of one, where that can be many.
+  virtual std::size_t growth() const { return 1; }
 };
 
 // How the pieces of a vocabulary become bytes, and the bytes text: steps, one after another. Without steps the pieces
@@ -46,6 +49,10 @@ class DecodeRules {
 
   // The bytes that a piece stands for by itself; not UTF-8 where it holds a part of a character.
   std::string bytes_of(std::string_view piece) const;
+
+  // The steps' growth, one after another, or kMaxGrowth + 1 where that is less.
+  static constexpr std::size_t kMaxGrowth = 4096;
+  std::size_t growth() const;
 
  private:
   std::vector<std::unique_ptr<DecodeStep>> steps_;

@@ -81,6 +81,7 @@ base::Result<void> Encoder::encode_as_it_is(std::string_view text, bool parse_sp
 }
 
 base::Result<void> Encoder::encode_valid(const AlignedText& text, bool parse_special) {
+  if (text.is_cut()) return too_long();
   for (const TextOrToken& part : parts_.raw_matcher.split(text.text(), parse_special)) {
     if (part.id >= 0) {
       append_token(part.id, text.source(part.range.begin, part.range.end));

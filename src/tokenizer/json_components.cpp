@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 #include "tokenizer/character_map.h"
 #include "tokenizer/decode_steps.h"
 #include "tokenizer/known_patterns.h"
@@ -42,8 +43,14 @@ SplitBehavior read_behavior(const JsonNode& node) {
   node.fail(fmt::format("\"{}\" is not a split behavior", name));
 }
 
+std::string read_character(const JsonNode& node) {
+  std::string character = node.string();
+  if (character.empty() || base::utf8_length(character.front()) != character.size()) node.fail("must be one character");
+  return character;
+}
+
 std::string read_replacement(const JsonNode& node) {
-  return node.string_or("replacement", kSpaceMark);
+  return node.has("replacement") ? read_character(node.at("replacement")) : std::string(kSpaceMark);
 }
 
 PrependScheme read_prepend_scheme(const JsonNode& node) {
@@ -85,7 +92,7 @@ bool read_pre_tokenizer_step(const JsonNode& node, PreTokenizer& out) {
     add_split("space", SplitBehavior::kRemoved, false);
     add_split("punctuation", SplitBehavior::kIsolated, false);
   } else if (type == "CharDelimiterSplit") {
-    out.add(make_split(make_literal_pattern(node.at("delimiter").string()), SplitBehavior::kRemoved, false));
+    out.add(make_split(make_literal_pattern(read_character(node.at("delimiter"))), SplitBehavior::kRemoved, false));
   } else if (type == "UnicodeScripts") {
     out.add(make_script_split());
   } else if (type == "FixedLength") {
@@ -138,8 +145,7 @@ std::size_t read_strip_count(const JsonNode& node) {
 }
 
 std::unique_ptr<DecodeStep> read_strip_decoder(const JsonNode& node) {
-  const std::string content = node.at("content").string();
-  if (content.empty()) node.at("content").fail("is empty");
+  const std::string content = read_character(node.at("content"));
   return make_strip_decoder(content, read_strip_count(node.at("start")), read_strip_count(node.at("stop")));
 }
 

@@ -306,6 +306,7 @@ base::Result<AlignedText> Normalizer::apply(AlignedText text) const {
   for (const auto& step : steps_) {
     auto next = step->apply(text);
     if (!next) return next;
+    if (next->is_cut()) return too_long();
     text = std::move(next).value();
   }
   return text;

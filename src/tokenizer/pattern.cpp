@@ -90,7 +90,8 @@ class PcrePattern : public Pattern {
                                              std::string_view(expression_).substr(0, 80), pcre_message(status)));
       }
       const std::size_t* bounds = pcre2_get_ovector_pointer(data.get());
-      const std::size_t begin = bounds[0];
+      // \K within a look-around moves the beginning over the end, or before where the search began.
+      const std::size_t begin = std::max(bounds[0], pos);
       const std::size_t end = std::max(bounds[1], begin);
       const bool stands_still = begin == end && end == last_end;
       if (stands_still) {

@@ -243,6 +243,7 @@ class Metaspace : public PreTokenizerStep {
 base::Result<void> PreTokenizer::apply(AlignedText& text, std::vector<Range>& pieces, bool at_start) const {
   for (const auto& step : steps_) {
     if (auto done = step->apply(text, pieces, at_start); !done) return done;
+    if (text.is_cut()) return too_long();
   }
   return {};
 }

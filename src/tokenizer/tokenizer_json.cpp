@@ -280,6 +280,9 @@ TokenizerParts read_parts(std::string_view json, std::string_view config_json) {
   read_section(members, "pre_tokenizer",
                [&](const JsonNode& node) { spells_bytes = read_pre_tokenizer(node, parts.pre_tokenizer); });
   read_section(members, "decoder", [&](const JsonNode& node) { read_decoder(node, parts.decode_rules); });
+  if (parts.decode_rules.growth() > DecodeRules::kMaxGrowth)
+    fail("decoder",
+         fmt::format("its replacements may make a text more than {} times as long", DecodeRules::kMaxGrowth));
   read_section(members, "post_processor", [&](const JsonNode& node) { read_post_processor(node, parts); });
   parts.model = read_model(text, required(members, "model", "tokenizer.json"), spells_bytes, parts);
   read_section(members, "added_tokens", [&](const JsonNode& node) { read_added_tokens(node, parts); });

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -92,9 +92,9 @@ TEST_P(Splitter, TakesLinearTimeOnRuns) {
     while (text.size() < (1 << 20))
       text += unit;
     std::vector<Range> found;
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of this process: others may keep it waiting
     GetParam().scan(text, found);
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500)) << unit;
+    EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC / 2) << unit;
   }
 }
 
@@ -121,6 +121,18 @@ TEST(PcrePattern, FindsEmptyMatchesThatStandAlone) {
   std::vector<Range> matches;
   ASSERT_TRUE(make_regex_pattern("x*").value_or_throw()->find_all("axxb", matches));
   EXPECT_EQ(matches, (std::vector<Range>{{0, 0}, {1, 3}, {4, 4}}));
+}
+
+// Called from a look-around, \K may begin a match over its end, or before the last one's.
+TEST(PcrePattern, FindsInOrderWhateverMovesTheBeginning) {
+  const auto matches_in_aab = [](std::string_view expression) {
+    std::vector<Range> matches;
+    EXPECT_TRUE(make_pcre_pattern(expression).value_or_throw()->find_all("aab", matches));
+    return matches;
+  };
+  EXPECT_EQ(matches_in_aab(R"((\Ka){0}(?<=(?1)))"), (std::vector<Range>{{0, 1}, {2, 2}}));
+  EXPECT_EQ(matches_in_aab(R"((a\K){0}(?=(?1)))"), (std::vector<Range>{{1, 1}, {2, 2}}));
+  EXPECT_EQ(matches_in_aab(R"(a\K)"), (std::vector<Range>{{1, 1}, {2, 2}}));
 }
 
 TEST(LiteralPattern, FindsWithoutOverlap) {

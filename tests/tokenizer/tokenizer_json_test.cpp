@@ -290,6 +290,49 @@ TEST(TokenizerJson, RefusesWhatIsNotSupportedByName) {
   EXPECT_THAT(error_of(file), HasSubstr("model.dropout"));
 }
 
+TEST(TokenizerJson, RefusesManyCharactersWhereOneBelongs) {
+  const auto refused = ::testing::HasSubstr("must be one character");
+  for (const char* text : {"", "ab", "\u2581\u2581"}) {
+    const json metaspace = {{"type", "Metaspace"}, {"replacement", text}};
+    EXPECT_THAT(error_of(with_pre_tokenizer(metaspace.dump().c_str())), refused) << text;
+    const json delimiter = {{"type", "CharDelimiterSplit"}, {"delimiter", text}};
+    EXPECT_THAT(error_of(with_pre_tokenizer(delimiter.dump().c_str())), refused) << text;
+    json file = small_file();
+    file["decoder"] = metaspace;
+    EXPECT_THAT(error_of(file), refused) << text;
+    file["decoder"] = {{"type", "Strip"}, {"content", text}, {"start", 1}, {"stop", 0}};
+    EXPECT_THAT(error_of(file), refused) << text;
+  }
+}
+
+json steps_of(const char* type, const char* name, const json& step, std::size_t count) {
+  json steps = json::array();
+  for (std::size_t i = 0; i < count; ++i)
+    steps.push_back(step);
+  return {{"type", type}, {name, steps}};
+}
+
+TEST(TokenizerJson, ReplacementsThatMakeATextLongWithoutEndAreAnError) {
+  const json twice = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  json file = small_file();
+  file["normalizer"] = steps_of("Sequence", "normalizers", twice, 60);
+  file["decoder"] = steps_of("Sequence", "decoders", twice, 60);
+  EXPECT_THAT(error_of(file), HasSubstr("decoder: its replacements"));
+  file["decoder"] = steps_of("Sequence", "decoders", twice, 2);
+  const auto tokenizer = open(file);
+  EXPECT_EQ(tokenizer->decode(Ids{1}), "aaaa");
+  for (const auto& failed :
+       {tokenizer->encode("a", {}).has_value(), tokenizer->encode_with_offsets("a", {}).has_value()})
+    EXPECT_FALSE(failed);
+  EXPECT_THAT(tokenizer->encode("a", {}).error().message, HasSubstr("longer than"));
+  EXPECT_EQ(tokenizer->encode("b", {}).value_or_throw(), Ids{2}) << "other texts are as good as ever";
+
+  // Each spells the bytes of the one before again.
+  const json spelled = {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}};
+  file["pre_tokenizer"] = steps_of("Sequence", "pretokenizers", spelled, 60);
+  EXPECT_THAT(open(file)->encode("\u00e9", {}).error().message, HasSubstr("longer than"));
+}
+
 TEST(TokenizerJson, RefusesBrokenStructure) {
   json file = small_file();
   file["model"]["merges"].push_back("a z");
