@@ -29,6 +29,10 @@ target_include_directories(vitrine_options INTERFACE "${CMAKE_SOURCE_DIR}/src" "
 # -ffp-contract=off: the numeric contract says where a multiply and an add are fused; the compiler must not decide.
 target_compile_options(vitrine_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror -ffp-contract=off)
+if(VITRINE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  # Unlike GCC, it takes what a neighbour in the unit declares for itself for hidden.
+  target_compile_options(vitrine_options INTERFACE -Wno-shadow)
+endif()
 if(VITRINE_SANITIZER)
   # -O1 -g1: the checks hinder the optimiser anyway, and all of it builds in half the time.
   target_compile_options(vitrine_options INTERFACE -O1 -g1 -fsanitize=${VITRINE_SANITIZER} -fno-omit-frame-pointer
@@ -92,10 +96,6 @@ function(vitrine_unity target)
   if(VITRINE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # The warning means types of headers; it knows a source by its being the unit.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
-  endif()
-  if(VITRINE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-    # What a neighbour in the unit declares for itself hides nothing.
-    target_compile_options(${target} PRIVATE -Wno-shadow)
   endif()
 endfunction()
 
