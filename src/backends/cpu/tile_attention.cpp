@@ -21,7 +21,7 @@ static_assert(kBlockTokens == kTileRows, "a block of keys is a tile of outputs")
 constexpr std::size_t kPartBlocks = kAttentionPart / kBlockTokens;
 constexpr std::size_t kPartTiles = kAttentionPart / kTileK;
 
-// The positions [begin, end) inside a part.
+// Positions [begin, end) inside a part, or parts.
 struct Span {
   std::size_t begin;
   std::size_t end;
@@ -157,6 +157,9 @@ class CpuBackend::TileAttention {
     num_parts_ = base::ceil_div(end_, kAttentionPart) - first_part_;
     pack();
     const std::size_t num_tiles = base::ceil_div(sequence.num_rows, size_.tile_rows);
+    // Of every thread, whether it comes to take part or not: what is kept does not depend on chance.
+    for (AlignedBuffer& buffer : backend_.thread_scratch_)
+      buffer.ensure(size_.thread_bytes(max_parts(num_tiles)));
     backend_.pool_.for_range(num_tiles * cache_.num_kv_heads, 1,
                              [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
                                const UseOfTiles use(kernels_.tile_unit);
@@ -267,12 +270,28 @@ class CpuBackend::TileAttention {
     }
   }
 
+  std::size_t rows_of_tile(std::size_t first_row) const {
+    return std::min(size_.tile_rows, sequence_->num_rows - first_row);
+  }
+  // That the rows of a tile see.
+  Span parts_of_tile(std::size_t first_row) const {
+    const std::size_t last_row = first_row + rows_of_tile(first_row) - 1;
+    return {visible_begin(first_row) / kAttentionPart, base::ceil_div(visible_end(last_row), kAttentionPart)};
+  }
+  std::size_t max_parts(std::size_t num_tiles) const {
+    std::size_t most = 0;
+    for (std::size_t tile = 0; tile < num_tiles; ++tile) {
+      const Span parts = parts_of_tile(tile * size_.tile_rows);
+      most = std::max(most, parts.end - parts.begin);
+    }
+    return most;
+  }
+
   // The rows from first_row on, under one KV head.
   void attend(std::size_t thread_idx, std::size_t kv_head_idx, std::size_t first_row) const {
-    const std::size_t num_rows = std::min(size_.tile_rows, sequence_->num_rows - first_row);
+    const std::size_t num_rows = rows_of_tile(first_row);
     const std::size_t num_queries = num_rows * group_;
-    const std::size_t first_part = visible_begin(first_row) / kAttentionPart;
-    const std::size_t end_part = base::ceil_div(visible_end(first_row + num_rows - 1), kAttentionPart);
+    const auto [first_part, end_part] = parts_of_tile(first_row);
     const Scratch scratch = scratch_of(thread_idx, end_part - first_part);
     for (std::size_t i = 0; i < num_queries; ++i) {
       const float* row = queries_.row(sequence_->first_row + first_row + i / group_);
