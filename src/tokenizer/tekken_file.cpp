@@ -78,9 +78,11 @@ TekkenConfig read_config(ondemand::document& document) {
 void read_ranks(ondemand::document& document, const TekkenConfig& config, Vocabulary& vocabulary) {
   std::int64_t rank = 0;
   for (auto entry : document["vocab"].get_array()) {
+    ondemand::value value =
+        entry.value();  // throws where the JSON is broken, which a document must not be rewound after
     if (rank == config.num_ranks()) return;
     const std::string path = fmt::format("vocab[{}]", rank);
-    ondemand::object token = entry.get_object();
+    ondemand::object token = value.get_object();
     if (std::int64_t(token["rank"].get_int64()) != rank) fail_tekken(path, "ranks must rise by one");
     const auto bytes = base::decode_base64(token["token_bytes"].get_string());
     if (!bytes) fail_tekken(path + ".token_bytes", "is not base64");

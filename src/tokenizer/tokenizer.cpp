@@ -39,7 +39,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) c
   PieceDecoder decoder(parts_.decode_rules, true);
   std::string text;
   for (const TokenId id : ids) {
-    if (!parts_.vocabulary->contains(id) || (skip_special && is_special(id))) continue;
+    if (!contains(id) || (skip_special && is_special(id))) continue;
     text += decoder.push(piece(id));
   }
   return text + decoder.finish();
@@ -73,7 +73,7 @@ bool Tokenizer::is_end_of_generation(TokenId id) const {
 }
 
 std::string Detokenizer::push(TokenId id) {
-  if (tokenizer_->piece(id).empty() || (skip_special_ && tokenizer_->is_special(id))) return {};
+  if (!tokenizer_->contains(id) || (skip_special_ && tokenizer_->is_special(id))) return {};
   return decoder_.push(tokenizer_->piece(id));
 }
 

@@ -83,6 +83,8 @@ class Tokenizer {
   std::string token_text(TokenId id) const { return is_special(id) ? std::string(piece(id)) : token_bytes(id); }
   std::optional<TokenId> find(std::string_view piece) const;
 
+  // Whether the vocabulary has a token of that id; its text may be empty.
+  bool contains(TokenId id) const { return parts_.vocabulary->contains(id); }
   std::size_t vocab_size() const { return parts_.vocabulary->size(); }
   bool is_special(TokenId id) const;
   bool is_end_of_generation(TokenId id) const;

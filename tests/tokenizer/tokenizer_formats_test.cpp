@@ -91,6 +91,8 @@ TEST(Tekken, NamesWhatIsWrong) {
   EXPECT_THAT(error_of(tekken(kTekkenVocab, "", 2, 2)), HasSubstr("leaves no room"));
   EXPECT_THAT(error_of(tekken(kTekkenVocab, "", 2, -5)), HasSubstr("config.default_num_special_tokens"));
   EXPECT_THAT(error_of(tekken(kTekkenVocab, "", 9'000'000, 8'000'000)), HasSubstr("is more than 65536"));
+  EXPECT_THAT(error_of(tekken(std::string(kTekkenVocab) + R"(}, {"rank": 4)")), HasSubstr("tekken:"))
+      << "JSON that breaks right behind the last token that is taken";
   EXPECT_THAT(error_of("{}"), HasSubstr("tekken:"));
   EXPECT_THAT(error_of("[1"), HasSubstr("tekken:"));
   EXPECT_FALSE(is_tekken_json(R"({"model": {"vocab": {}}})"));

@@ -271,6 +271,7 @@ TEST(TokenizerJson, StreamsHoldBackOnlyWhatIsNotCertain) {
       {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "-"}]})",
                      {"xa", "a", "c"}),
             "|||x-c");
+  EXPECT_EQ(streamed("null", {"a", "", "b"}), "a| | b|") << "a piece without text is one all the same";
   EXPECT_EQ(streamed(R"({"type": "CTC"})", {"h", "<pad>", "l", "|"}), "h||l| |");
   EXPECT_EQ(streamed(R"({"type": "Metaspace"})", {"\u2581\u2581a\u2581", "\u2581b"}), "a| b|");
 }
