@@ -84,7 +84,7 @@ Engine::Engine(const models::Model& model, EngineConfig config, kvcache::KvCache
                   .publish_answers = config_.publish_answers},
                  cache_.num_blocks()),
       chunk_budget_(config_.max_chunk_tokens, config_.target_gap_s),
-      runner_(model, cache_, {config_.max_chunk_tokens + config_.max_sequences, config_.max_sequences}) {
+      runner_(model, cache_, {config_.max_chunk_tokens + config_.max_sequences, config_.max_sequences}, heartbeat_) {
   using enum base::MemoryKind;
   ledger_.add(kKv, cache_.size_bytes());
   ledger_.add(kActivations, runner_.activation_bytes());
@@ -124,7 +124,10 @@ base::Result<RequestId> Engine::submit(Request request, EventCallback callback, 
   const std::scoped_lock lock(inbox_mutex_);
   const RequestId id = setup.id = static_cast<RequestId>(next_id_++);
   submitted_.push_back(std::make_unique<Sequence>(std::move(setup)));
-  if (num_unfinished_ == num_paused_) progress_at_ = std::chrono::steady_clock::now();
+  if (num_unfinished_ == num_paused_) {
+    heartbeat_.beat();
+    progress_at_ = std::chrono::steady_clock::now();
+  }
   ++num_unfinished_;
   inbox_filled_.notify_one();
   return id;
@@ -159,8 +162,12 @@ bool Engine::has_news() const {
 
 bool Engine::is_stalled() const {
   const std::scoped_lock lock(inbox_mutex_);
-  const bool is_waited_for = num_ready_ > 0 || !submitted_.empty();
-  return is_waited_for && std::chrono::steady_clock::now() - progress_at_ >= config_.stall_limit;
+  if (num_unfinished_ <= num_paused_) return false;
+  if (heartbeat_.since() >= config_.stall_limit) return true;
+  // One step may take longer than the limit.
+  constexpr std::size_t kFruitlessSteps = 2;
+  return num_ready_ > 0 && num_fruitless_steps_ >= kFruitlessSteps &&
+         std::chrono::steady_clock::now() - progress_at_ >= config_.stall_limit;
 }
 
 void Engine::run_between_steps(Errand errand) {
@@ -170,6 +177,7 @@ void Engine::run_between_steps(Errand errand) {
 }
 
 void Engine::step() {
+  heartbeat_.beat();
   drain();
   if (scheduler_.has_foreground()) foreground_at_ = std::chrono::steady_clock::now();
   if (is_resting()) {
@@ -273,7 +281,12 @@ void Engine::note_progress() {
   num_paused_ = scheduler_.num_paused();
   num_ready_ = scheduler_.num_ready();
   const std::size_t before = std::exchange(num_positions_, scheduler_.num_positions());
-  if (was_at_rest || num_positions_ != before) progress_at_ = std::chrono::steady_clock::now();
+  if (was_at_rest || num_positions_ != before) {
+    progress_at_ = std::chrono::steady_clock::now();
+    num_fruitless_steps_ = 0;
+  } else {
+    ++num_fruitless_steps_;
+  }
 }
 
 void Engine::publish(const SchedulerOutput& work, std::span<const SampleResult> results) {

@@ -51,7 +51,7 @@ struct EngineConfig {
   bool settle_answers = false;
   // Nothing else must have been to do for so long: the next request of a client often comes at once.
   std::chrono::milliseconds settle_delay{0};
-  // A request that waits while nothing gets on for this long means that the engine is stalled.
+  // Work that does not get on for this long means that the engine is stalled.
   std::chrono::milliseconds stall_limit{30'000};
   // So often at most a request that waits hears of its place, where it asked to.
   std::chrono::milliseconds place_interval{250};
@@ -127,7 +127,8 @@ class Engine {
   bool has_work() const;
   // Blocks until there is work that is not paused, or `stop` is requested; true when there is such work.
   bool wait_for_work(std::stop_token stop);
-  // Requests wait, and for EngineConfig::stall_limit no position was computed that was not known before. Any thread.
+  // For EngineConfig::stall_limit there was work and the engine did not get on with it, by a step or a layer of one; or
+  // requests waited and no step computed a position that was not known before. Any thread.
   bool is_stalled() const;
 
   // Sees the values of every forward pass from now on; null: nobody. Must outlive its use.
@@ -168,6 +169,7 @@ class Engine {
   Scheduler scheduler_;
   TimelineWriters writers_;
   ChunkBudget chunk_budget_;
+  base::Heartbeat heartbeat_;
   ModelRunner runner_;
   models::ForwardObserver* observer_ = nullptr;
   std::size_t num_steps_ = 0;
@@ -189,6 +191,7 @@ class Engine {
   std::size_t num_paused_ = 0;  // of those
   std::size_t num_ready_ = 0;   // that could begin if there were room, as of the last step
   std::size_t num_positions_ = 0;
+  std::size_t num_fruitless_steps_ = 0;  // since progress_at_
   std::chrono::steady_clock::time_point progress_at_;
 };
 

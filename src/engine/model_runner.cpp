@@ -4,8 +4,10 @@ namespace vitrine::engine {
 
 using trace::Stage;
 
-ModelRunner::ModelRunner(const models::Model& model, kvcache::KvCache& cache, Limits limits)
-    : model_(model), cache_(cache), workspace_(model.make_workspace(limits.max_rows, limits.max_sequences)) {}
+ModelRunner::ModelRunner(const models::Model& model, kvcache::KvCache& cache, Limits limits, base::Heartbeat& heartbeat)
+    : model_(model), cache_(cache), workspace_(model.make_workspace(limits.max_rows, limits.max_sequences)) {
+  batch_.heartbeat = &heartbeat;
+}
 
 void ModelRunner::append(const ScheduledRows& rows) {
   const Sequence& sequence = *rows.sequence;

@@ -18,15 +18,15 @@ struct SampleResult {
   base::Result<sampling::Sampled> sampled;
 };
 
-// Turns scheduled rows into one forward pass and its logits into tokens. Owns the workspace; the model and the cache
-// must outlive it. Used by the engine thread alone.
+// Turns scheduled rows into one forward pass and its logits into tokens. Owns the workspace; the model, the cache
+// and the heartbeat, which beats as each layer ends, must outlive it. Used by the engine thread alone.
 class ModelRunner {
  public:
   struct Limits {
     std::size_t max_rows = 0;       // of one step
     std::size_t max_sequences = 0;  // of one step
   };
-  ModelRunner(const models::Model& model, kvcache::KvCache& cache, Limits limits);
+  ModelRunner(const models::Model& model, kvcache::KvCache& cache, Limits limits, base::Heartbeat& heartbeat);
 
   void run(const SchedulerOutput& work, models::ForwardObserver* observer);
   // The next token of each sequence whose rows of the last run reach its end. Valid until the next call.

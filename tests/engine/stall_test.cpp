@@ -55,6 +55,50 @@ TEST(Stall, OfTheEnginesThreadIsSeenFromOthersAndOver) {
     std::this_thread::sleep_for(1ms);
 }
 
+TEST(Stall, OfARunningRequestIsSeenThoughNobodyWaits) {
+  TestEngine test(impatient_engine());
+  std::latch go_on(1);
+  std::atomic<bool> has_ended = false;
+  EngineThread thread(test.engine(), [](const std::string& what) { FAIL() << what; });
+  ASSERT_TRUE(test.engine().submit(greedy_request(random_prompt(20, 1), 3), [&](const TokenEvent& event) {
+    go_on.wait();
+    has_ended = event.finish_reason.has_value();
+  }));
+  EXPECT_TRUE(becomes(test.engine(), true));
+  go_on.count_down();
+  EXPECT_TRUE(becomes(test.engine(), false));
+  while (!has_ended)
+    std::this_thread::sleep_for(1ms);
+}
+
+// Each of its three layers takes most of the limit.
+class SlowModel : public FakeModel {
+ public:
+  void forward(const models::ForwardBatch& batch, kvcache::KvCache& cache, models::Workspace& workspace,
+               models::ForwardObserver* observer) const override {
+    for (int i = 0; i < 3; ++i) {
+      std::this_thread::sleep_for(200ms);
+      EXPECT_FALSE(engine->is_stalled()) << i;
+      batch.heartbeat->beat();
+    }
+    FakeModel::forward(batch, cache, workspace, observer);
+  }
+  const Engine* engine = nullptr;
+};
+
+TEST(Stall, IsNoneWhileTheLayersOfALongStepGoOn) {
+  EngineConfig config;
+  config.stall_limit = 400ms;
+  SlowModel model;
+  base::MemoryLedger ledger;
+  const auto engine = Engine::create(model, config, ledger).value_or_throw();
+  model.engine = engine.get();
+  for (unsigned seed = 0; seed < 2; ++seed)
+    ASSERT_TRUE(engine->submit(greedy_request(random_prompt(20, seed), 1), [](const TokenEvent&) {}));
+  engine->step();
+  EXPECT_FALSE(engine->is_stalled());
+}
+
 TEST(Stall, IsNoneWhileAnswersGoOnThatOthersWaitFor) {
   TestEngine test(impatient_engine());
   test.submit(greedy_request(random_prompt(20, 1), 400));

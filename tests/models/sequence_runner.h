@@ -62,6 +62,7 @@ class SequenceRunner {
   // Appends tokens and returns the logits of all of them, [num_tokens, vocab_size].
   std::vector<float> append(std::span<const TokenId> ids, models::ForwardObserver* observer = nullptr) {
     models::ForwardBatch batch;
+    batch.heartbeat = &heartbeat_;
     batch.token_ids.assign(ids.begin(), ids.end());
     batch.sequences.push_back({.first_row = 0,
                                .num_rows = ids.size(),
@@ -79,6 +80,7 @@ class SequenceRunner {
     }
     return logits;
   }
+  const base::Heartbeat& heartbeat() const { return heartbeat_; }
 
  private:
   static std::size_t num_blocks(std::size_t tokens) { return tokens / kvcache::kBlockTokens + 2; }
@@ -86,6 +88,7 @@ class SequenceRunner {
   const models::Model& model_;
   std::size_t prompt_tokens_;
   std::size_t length_ = 0;
+  base::Heartbeat heartbeat_;
   kvcache::KvCache cache_;
   std::unique_ptr<models::Workspace> workspace_;
   std::vector<kvcache::BlockId> block_table_;

@@ -68,6 +68,14 @@ double largest_difference(std::span<const float> got, std::span<const float> wan
 
 class TinyModelTest : public ::testing::TestWithParam<TinyModel> {};
 
+TEST_P(TinyModelTest, BeatsWhileItComputes) {
+  const auto loaded = testing::load(GetParam().path(), testing::reference_options());
+  SequenceRunner runner(*loaded.model, 64, 64);
+  const auto began = base::Heartbeat::Clock::now();
+  runner.append(GetParam().ids("1"));
+  EXPECT_LT(runner.heartbeat().since(), base::Heartbeat::Clock::now() - began);
+}
+
 TEST_P(TinyModelTest, LogitsOfEveryPositionAreWithinTenNoiseFloors) {
   const TinyModel& tiny = GetParam();
   const auto loaded = testing::load(tiny.path(), testing::reference_options());

@@ -112,6 +112,7 @@ void Decoder::run_layers(const Step& step, ForwardObserver* observer) const {
   observe(observer, hidden_name(0), hidden);
   for (std::size_t layer_idx = 0; layer_idx < layers_.size(); ++layer_idx) {
     layers_[layer_idx]->forward(step, hidden);
+    if (step.batch.heartbeat != nullptr) step.batch.heartbeat->beat();
     observe(observer, hidden_name(layer_idx + 1), hidden);
   }
   if (observer != nullptr || step.batch.wants_final_hidden) {
