@@ -22,8 +22,8 @@ std::size_t ChunkBudget::tokens(std::size_t num_answers, std::size_t num_prompts
   if (num_mixed_ >= kLookInterval) return 0;
   if (!row_s_ || !answers_s_) return std::min(kFirstTokens, max_tokens_);
   const double own_s = answers_s(num_answers);
-  const double fair_s = own_s * static_cast<double>(num_prompts) / static_cast<double>(num_answers);
-  const double budget_s = std::max({kShare * own_s, std::min(fair_s, kMostGapS - own_s), target_gap_s_ - own_s});
+  const double prompts_s = kShare * own_s * static_cast<double>(num_prompts);
+  const double budget_s = std::max({kShare * own_s, std::min(prompts_s, kMostGapS - own_s), target_gap_s_ - own_s});
   const double rows = budget_s / std::max(*row_s_, 1e-9);
   if (rows >= static_cast<double>(max_tokens_)) return max_tokens_;
   return std::min(max_tokens_, std::max(kMinTokens, static_cast<std::size_t>(std::max(rows, 0.0))));

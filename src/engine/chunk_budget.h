@@ -6,9 +6,9 @@
 namespace vitrine::engine {
 
 // How many prompt rows a step may hold beside answers that wait for their next token, so that a long prompt does not
-// make them stutter and many prompts are not kept waiting by few answers: a prompt takes as much of a step as an answer
-// does, one alone up to kShare of all answers together, as long as the gap between two tokens stays below kMostGapS; or
-// what is left of the wanted gap where that is more. Learns from the steps that ran. It moves time alone: bits do not
+// make them stutter and under load requests answer together rather than wait for their prompts: each prompt takes
+// kShare of the time that all answers take, as long as the gap between two tokens stays below kMostGapS; or what is
+// left of the wanted gap where that is more. Learns from the steps that ran. It moves time alone: bits do not
 // depend on how a prompt is cut. Owned by the engine thread.
 class ChunkBudget {
  public:

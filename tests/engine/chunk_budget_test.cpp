@@ -26,14 +26,15 @@ TEST(ChunkBudget, AWantedGapGivesWhatIsLeftOfIt) {
   EXPECT_EQ(budget.tokens(251, 1), 100U) << "the share of their own time is more";
 }
 
-TEST(ChunkBudget, ManyPromptsGetTheTimeOfAsManyAnswersUpToABound) {
+TEST(ChunkBudget, EachOfManyPromptsGetsTheSameShareUpToABound) {
   ChunkBudget budget(512, 0.0);
   run(budget, 0, 512);
-  run(budget, 10, 0);
-  EXPECT_EQ(budget.tokens(10, 30), 15U + 1U) << "30 ms are 15 rows, and 16 is the least";
   run(budget, 50, 0);
-  EXPECT_EQ(budget.tokens(50, 100), 50U);
-  EXPECT_EQ(budget.tokens(50, 10'000), 75U) << "150 ms are left of the longest gap";
+  EXPECT_EQ(budget.tokens(50, 1), 20U);
+  EXPECT_EQ(budget.tokens(50, 3), 60U);
+  EXPECT_EQ(budget.tokens(50, 100), 75U) << "150 ms are left of the longest gap";
+  run(budget, 190, 0);
+  EXPECT_EQ(budget.tokens(190, 100), 76U) << "never less than one alone gets";
 }
 
 TEST(ChunkBudget, StaysWithinItsBounds) {
