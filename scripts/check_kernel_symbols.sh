@@ -5,9 +5,9 @@
 set -euo pipefail
 
 build_dir=${1:?usage: check_kernel_symbols.sh BUILD_DIR}
-mapfile -t objects < <(find "$build_dir/src/backends/cpu" -path '*/kernels/*' -name '*.o' 2>/dev/null | sort)
+mapfile -t objects < <(find "$build_dir/src" -path '*/kernels/*' -name '*.o' 2>/dev/null | sort)
 if [ "${#objects[@]}" -eq 0 ]; then
-  echo "kernel symbols: no kernel object below $build_dir/src/backends/cpu" >&2
+  echo "kernel symbols: no kernel object below $build_dir/src" >&2
   exit 1
 fi
 

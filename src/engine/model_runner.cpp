@@ -64,14 +64,32 @@ void ModelRunner::charge_forward(const ScheduledRows& rows) const {
   clock.annotate("rows_of_all", batch_.num_rows());
 }
 
+ModelRunner::Draw ModelRunner::draw(const Sequence& sequence, std::size_t logit_row_idx) {
+  Draw draw;
+  draw.began = std::chrono::steady_clock::now();
+  try {
+    draw.sampled = sequence.sample(workspace_->logits(logit_row_idx));
+  } catch (...) {
+    draw.fault = std::current_exception();  // the thread that took it must not end by it
+  }
+  draw.ended = std::chrono::steady_clock::now();
+  return draw;
+}
+
 std::span<const SampleResult> ModelRunner::sample(const SchedulerOutput& work) {
+  drawing_.clear();
   results_.clear();
   for (const ScheduledRows& rows : work.rows) {
-    if (!rows.samples()) continue;
-    Sequence& sequence = *rows.sequence;
-    sequence.clock.charge(Stage::kOther, "batch");
-    results_.push_back({&sequence, sequence.sample(workspace_->logits(results_.size()))});
-    sequence.clock.charge(Stage::kSample);
+    if (rows.samples()) drawing_.push_back(rows.sequence);
+  }
+  draws_.resize(drawing_.size());
+  model_.for_each(drawing_.size(), [this](std::size_t i) { draws_[i] = draw(*drawing_[i], i); });
+  for (std::size_t i = 0; i < drawing_.size(); ++i) {
+    if (draws_[i].fault) std::rethrow_exception(draws_[i].fault);
+    RequestClock& clock = drawing_[i]->clock;
+    clock.charge_until(Stage::kOther, draws_[i].began, "batch");
+    clock.charge_until(Stage::kSample, draws_[i].ended);
+    results_.push_back({drawing_[i], *std::move(draws_[i].sampled)});
   }
   return results_;
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,13 +31,23 @@ class ModelRunner {
   ModelRunner(const models::Model& model, kvcache::KvCache& cache, Limits limits, base::Heartbeat& heartbeat);
 
   void run(const SchedulerOutput& work, models::ForwardObserver* observer);
-  // The next token of each sequence whose rows of the last run reach its end. Valid until the next call.
+  // The next token of each sequence whose rows of the last run reach its end, in their order, made on all of the
+  // model's threads. Valid until the next call.
   std::span<const SampleResult> sample(const SchedulerOutput& work);
 
   std::size_t activation_bytes() const { return workspace_->activation_bytes(); }
   std::size_t scratch_bytes() const { return workspace_->scratch_bytes(); }
 
  private:
+  // One sequence's part of sample(), on whichever thread takes it.
+  struct Draw {
+    RequestClock::TimePoint began;
+    RequestClock::TimePoint ended;
+    std::optional<base::Result<sampling::Sampled>> sampled;
+    std::exception_ptr fault;
+  };
+  Draw draw(const Sequence& sequence, std::size_t logit_row_idx);
+
   void append(const ScheduledRows& rows);
   void pool(const SchedulerOutput& work);
   void charge_forward(const ScheduledRows& rows) const;
@@ -44,6 +56,8 @@ class ModelRunner {
   kvcache::KvCache& cache_;
   std::unique_ptr<models::Workspace> workspace_;
   models::ForwardBatch batch_;  // kept for its memory
+  std::vector<Sequence*> drawing_;
+  std::vector<Draw> draws_;
   std::vector<SampleResult> results_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -58,6 +59,9 @@ class Model {
   // What rows of the residual stream say, `hidden` [num_rows, hidden_size]: final norm and head, into the workspace's
   // logits. Of the rows after the last layer these are the bits of forward(); of those before it, the logit lens.
   virtual void score(std::span<const float> hidden, Workspace& workspace) const = 0;
+  // Calls task(i) for each i below `count`, on the threads that compute; between two forward passes. A task must not
+  // throw.
+  virtual void for_each(std::size_t count, const std::function<void(std::size_t)>& task) const = 0;
 };
 
 }  // namespace vitrine::models

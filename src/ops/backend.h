@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -83,6 +84,10 @@ class Backend {
   // Which kernel multiplies rows of that role with a matrix, or attends over a cache, for people: "q4_1 int8 avx512".
   virtual std::string kernel_name(const Matrix& matrix, Role role) const = 0;
   virtual std::string attention_name(tensor::DType type, Role role) const = 0;
+
+  // Calls task(i) for each i below `count`, on the threads that compute, for work between operations whose parts do not
+  // know of each other. A task must not throw.
+  virtual void for_each(std::size_t count, const std::function<void(std::size_t)>& task) = 0;
 
   // out[i] = table[ids[i]] * scale
   void embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out);

@@ -56,6 +56,9 @@ class ObservedBackend final : public Backend {
   bool keeps_source(tensor::DType type) const override { return inner_.keeps_source(type); }
   std::string kernel_name(const Matrix& matrix, Role role) const override { return inner_.kernel_name(matrix, role); }
   std::string attention_name(tensor::DType type, Role role) const override { return inner_.attention_name(type, role); }
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& task) override {
+    inner_.for_each(count, task);
+  }
 
  private:
   struct Work {

@@ -32,6 +32,10 @@ std::unique_ptr<ops::Matrix> SizingBackend::load_matrix(const tensor::TensorView
   return std::make_unique<SizedMatrix>(matrices_.back(), memory_);
 }
 
+void SizingBackend::for_each(std::size_t, const std::function<void(std::size_t)>&) {
+  refuse_to_compute();
+}
+
 void SizingBackend::do_embed(const tensor::TensorView&, std::span<const TokenId>, float, ops::Rows) {
   refuse_to_compute();
 }

@@ -19,6 +19,7 @@ class SizingBackend final : public ops::Backend {
   bool keeps_source(tensor::DType type) const override { return memory_.keeps_source(type); }
   std::string kernel_name(const ops::Matrix&, ops::Role) const override { return {}; }
   std::string attention_name(tensor::DType, ops::Role) const override { return {}; }
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& task) override;
   const std::vector<ops::MatrixSize>& matrices() const { return matrices_; }
 
  private:

@@ -15,21 +15,6 @@ constexpr std::size_t kBlock = 1024;  // logits scanned between two looks at the
 constexpr std::int32_t kMinusInfinityKey = static_cast<std::int32_t>(0xFF800000U ^ 0x7FFFFFFFU);
 constexpr std::int32_t kPlusInfinityKey = 0x7F800000;
 
-struct KeyRange {
-  std::int32_t min = std::numeric_limits<std::int32_t>::max();
-  std::int32_t max = std::numeric_limits<std::int32_t>::min();
-};
-
-KeyRange key_range(std::span<const float> block) {
-  KeyRange range;
-  for (const float logit : block) {
-    const std::int32_t key = order_key(logit);
-    range.min = std::min(range.min, key);
-    range.max = std::max(range.max, key);
-  }
-  return range;
-}
-
 struct Ranked {
   float logit;
   std::uint32_t position;
@@ -80,10 +65,11 @@ class BestPool {
 }  // namespace
 
 std::optional<Peak> find_peak(std::span<const float> logits) {
+  const RowKernels& kernels = row_kernels();
   float best = -std::numeric_limits<float>::infinity();
   std::size_t best_block = 0;
   for (std::size_t begin = 0; begin < logits.size(); begin += kBlock) {
-    const KeyRange range = key_range(logits.subspan(begin, std::min(kBlock, logits.size() - begin)));
+    const KeyRange range = kernels.key_range(logits.data() + begin, std::min(kBlock, logits.size() - begin));
     if (range.min < kMinusInfinityKey || range.max >= kPlusInfinityKey) return std::nullopt;
     const float block_best = from_order_key(range.max);
     if (!(block_best > best)) continue;
@@ -98,11 +84,11 @@ std::optional<Peak> find_peak(std::span<const float> logits) {
 std::vector<std::uint32_t> top_positions(std::span<const float> logits, std::size_t count) {
   if (count == 0) return {};
   BestPool pool(std::min(count, logits.size()), logits.size());
+  const RowKernels& kernels = row_kernels();
   for (std::size_t begin = 0; begin < logits.size(); begin += kScanBlock) {
-    const std::span<const float> block = scan_block(logits, begin);
-    if (!(block_max(block) > pool.floor())) continue;
-    for (std::size_t i = 0; i < block.size(); ++i)
-      pool.offer({block[i], static_cast<std::uint32_t>(begin + i)});
+    begin = kernels.find_block(logits.data(), logits.size(), begin, pool.floor());
+    for (std::size_t i = begin; i < std::min(begin + kScanBlock, logits.size()); ++i)
+      pool.offer({logits[i], static_cast<std::uint32_t>(i)});
   }
   std::vector<std::uint32_t> positions;
   for (const Ranked& ranked : pool.take())
@@ -143,6 +129,11 @@ Peak CandidateSet::peak() {
 
 void CandidateSet::set_logit(std::size_t position, float logit) {
   logits_[position] = std::min(logit, std::numeric_limits<float>::max());
+  peak_.reset();
+}
+
+void CandidateSet::shift_and_divide(float shift, float divisor) {
+  row_kernels().shift_and_divide(logits_.data(), logits_.size(), shift, divisor);
   peak_.reset();
 }
 

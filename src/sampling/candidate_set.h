@@ -54,8 +54,8 @@ class CandidateSet {
 
   // Values above the largest float become it: a logit is never +inf.
   void set_logit(std::size_t position, float logit);
-  template <typename Function>
-  void transform(Function function);
+  // logit = (logit - shift) / divisor, which is positive
+  void shift_and_divide(float shift, float divisor);
 
   // Keeps the candidates with a logit >= lowest for which keep(position) is true: at least one with a finite logit.
   template <typename Keep>
@@ -79,13 +79,6 @@ class CandidateSet {
   bool has_ids_ = false;
   std::optional<Peak> peak_;
 };
-
-template <typename Function>
-void CandidateSet::transform(Function function) {
-  for (float& logit : logits_)
-    logit = function(logit);
-  peak_.reset();
-}
 
 template <typename Keep>
 void CandidateSet::keep_if(float lowest, Keep keep) {

@@ -6,11 +6,12 @@
 #include <numeric>
 #include <vector>
 
+#include "sampling/kernels/row_kernels.h"
+
 namespace vitrine::sampling {
 namespace {
 
 constexpr std::size_t kLanes = 16;
-constexpr std::size_t kChunk = 1024;  // a multiple of kLanes
 
 // A loop of its own, without a fixed length, because that is the form which compilers vectorise.
 void exponentials(std::span<const float> logits, float peak, float* masses) {
@@ -19,30 +20,26 @@ void exponentials(std::span<const float> logits, float peak, float* masses) {
 }
 
 // Adds in kLanes running sums, so that the additions do not wait for each other.
-template <typename Number>
-double sum_in_lanes(std::span<const Number> numbers) {
+double sum_in_lanes(std::span<const double> numbers) {
   std::array<double, kLanes> sums{};
   std::size_t i = 0;
   for (; i + kLanes <= numbers.size(); i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane)
-      sums[lane] += static_cast<double>(numbers[i + lane]);
+      sums[lane] += numbers[i + lane];
   }
   for (; i < numbers.size(); ++i)
-    sums[i % kLanes] += static_cast<double>(numbers[i]);
+    sums[i % kLanes] += numbers[i];
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-// The sum over at most kChunk logits.
 double sum_exp_of_chunk(std::span<const float> chunk, float peak) {
-  std::array<float, kChunk> masses;
-  exponentials(chunk, peak, masses.data());
-  return sum_in_lanes(std::span<const float>(masses.data(), chunk.size()));
+  return row_kernels().sum_exp(chunk.data(), chunk.size(), peak);
 }
 
 // The sum over exp(logit - peak) * (logit - peak). Depths are cut at -88, where the mass is 0, since 0 * -inf is NaN.
 double sum_weighted_of_chunk(std::span<const float> chunk, float peak) {
-  std::array<float, kChunk> masses;
-  std::array<double, kChunk> products;
+  std::array<float, kSumChunk> masses;
+  std::array<double, kSumChunk> products;
   exponentials(chunk, peak, masses.data());
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     products[i] = static_cast<double>(masses[i]) * static_cast<double>(std::max(chunk[i] - peak, -88.0F));
@@ -51,7 +48,7 @@ double sum_weighted_of_chunk(std::span<const float> chunk, float peak) {
 }
 
 std::span<const float> chunk_at(std::span<const float> logits, std::size_t begin) {
-  return logits.subspan(begin, std::min(kChunk, logits.size() - begin));
+  return logits.subspan(begin, std::min(kSumChunk, logits.size() - begin));
 }
 
 // The last position of positive mass at or before the first whose running sum exceeds `target`.
@@ -72,7 +69,7 @@ std::size_t locate(std::span<const float> chunk, float peak, double target) {
 
 double sum_exp(std::span<const float> logits, float peak) {
   double total = 0;
-  for (std::size_t begin = 0; begin < logits.size(); begin += kChunk) {
+  for (std::size_t begin = 0; begin < logits.size(); begin += kSumChunk) {
     total += sum_exp_of_chunk(chunk_at(logits, begin), peak);
   }
   return total;
@@ -80,7 +77,7 @@ double sum_exp(std::span<const float> logits, float peak) {
 
 Distribution describe(std::span<const float> logits, float peak) {
   double weighted = 0;
-  for (std::size_t begin = 0; begin < logits.size(); begin += kChunk) {
+  for (std::size_t begin = 0; begin < logits.size(); begin += kSumChunk) {
     weighted += sum_weighted_of_chunk(chunk_at(logits, begin), peak);
   }
   const double total = sum_exp(logits, peak);
@@ -90,7 +87,7 @@ Distribution describe(std::span<const float> logits, float peak) {
 
 std::size_t draw(std::span<const float> logits, float peak, double uniform) {
   std::vector<double> masses;  // of each chunk
-  for (std::size_t begin = 0; begin < logits.size(); begin += kChunk) {
+  for (std::size_t begin = 0; begin < logits.size(); begin += kSumChunk) {
     masses.push_back(sum_exp_of_chunk(chunk_at(logits, begin), peak));
   }
   const double target = uniform * std::accumulate(masses.begin(), masses.end(), 0.0);
@@ -102,7 +99,7 @@ std::size_t draw(std::span<const float> logits, float peak, double uniform) {
     if (before + masses[chunk] > target) break;
     before += masses[chunk];
   }
-  const std::size_t begin = last_possible * kChunk;
+  const std::size_t begin = last_possible * kSumChunk;
   return begin + locate(chunk_at(logits, begin), peak, target - before);
 }
 

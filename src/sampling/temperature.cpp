@@ -12,7 +12,7 @@ void divide_by_temperature(const SamplingParams& params, const StepContext&, Can
   // Softmax does not see a common shift: where the quotient would leave the range of a float, the peak moves to 0
   // first.
   const float shift = std::isfinite(peak.logit / temperature) ? 0.0F : peak.logit;
-  set.transform([=](float logit) { return (logit - shift) / temperature; });
+  set.shift_and_divide(shift, temperature);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "base/check.h"
@@ -112,6 +113,13 @@ std::unique_ptr<models::Workspace> FakeModel::make_workspace(std::size_t, std::s
 
 void FakeModel::score(std::span<const float>, models::Workspace&) const {
   VT_CHECK(false, "hidden states that say something");
+}
+
+void FakeModel::for_each(std::size_t count, const std::function<void(std::size_t)>& task) const {
+  std::thread([&] {
+    for (std::size_t i = count; i > 0; --i)
+      task(i - 1);
+  }).join();
 }
 
 void FakeModel::forward(const models::ForwardBatch& batch, kvcache::KvCache& cache, models::Workspace& workspace,

@@ -32,6 +32,8 @@ class FakeModel : public models::Model {
                models::ForwardObserver* observer) const override;
   // Its hidden states say nothing: fails the program.
   void score(std::span<const float> hidden, models::Workspace& workspace) const override;
+  // In an order of its own, on another thread.
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& task) const override;
 
   std::size_t num_rows_computed() const { return num_rows_computed_; }
   std::size_t max_rows_of_a_step() const { return max_rows_of_a_step_; }

@@ -83,6 +83,13 @@ void CpuBackend::do_embed(const tensor::TensorView& table, std::span<const Token
   }
 }
 
+void CpuBackend::for_each(std::size_t count, const std::function<void(std::size_t)>& task) {
+  pool_.for_range(count, 1, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      task(i);
+  });
+}
+
 // A packed tile holds its rows interleaved: the whole tile is unpacked for one of them.
 void CpuBackend::do_embed_packed(const ops::Matrix& table, std::span<const TokenId> ids, float scale, ops::Rows out) {
   const auto& packed = static_cast<const PackedMatrix&>(table);

@@ -52,6 +52,7 @@ class CpuBackend : public ops::Backend {
   bool keeps_source(tensor::DType type) const override;
   std::string kernel_name(const ops::Matrix& matrix, ops::Role role) const override;
   std::string attention_name(tensor::DType type, ops::Role role) const override;
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& task) override;
   // To be called once a model's weights are loaded; with a cache, they are there at the next start.
   void finish_loading() { weights_.finish(); }
   std::size_t weight_bytes_from_cache() const { return weights_.bytes_from_cache(); }

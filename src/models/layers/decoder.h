@@ -39,6 +39,9 @@ class Decoder : public Model {
   void forward(const ForwardBatch& batch, kvcache::KvCache& cache, Workspace& workspace,
                ForwardObserver* observer) const override;
   void score(std::span<const float> hidden, Workspace& workspace) const override;
+  void for_each(std::size_t count, const std::function<void(std::size_t)>& task) const override {
+    backend_.for_each(count, task);
+  }
 
  private:
   void embed(ops::Backend& backend, std::span<const TokenId> ids, ops::Rows hidden) const;
