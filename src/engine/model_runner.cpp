@@ -20,7 +20,10 @@ void ModelRunner::append(const ScheduledRows& rows) {
       .block_table = sequence.table.blocks(),
   });
   batch_.token_ids.insert(batch_.token_ids.end(), tokens.begin(), tokens.end());
-  if (rows.samples()) batch_.logit_rows.push_back(batch_.num_rows() - 1);
+  if (rows.samples()) {
+    batch_.logit_rows.push_back(batch_.num_rows() - 1);
+    batch_.wants_peaks &= sequence.sampler().takes_peak();
+  }
   batch_.wants_final_hidden |= sequence.request().pooling != Pooling::kNone;
 }
 
@@ -29,6 +32,7 @@ void ModelRunner::run(const SchedulerOutput& work, models::ForwardObserver* obse
   batch_.sequences.clear();
   batch_.logit_rows.clear();
   batch_.wants_final_hidden = false;
+  batch_.wants_peaks = true;
   for (const ScheduledRows& rows : work.rows) {
     append(rows);
     RequestClock& clock = rows.sequence->clock;
@@ -64,11 +68,19 @@ void ModelRunner::charge_forward(const ScheduledRows& rows) const {
   clock.annotate("rows_of_all", batch_.num_rows());
 }
 
+base::Result<sampling::Sampled> ModelRunner::next_token(const Sequence& sequence, std::size_t logit_row_idx) {
+  const auto peaks = workspace_->peaks();
+  if (peaks.empty()) return sequence.sample(workspace_->logits(logit_row_idx));
+  const auto& peak = peaks[logit_row_idx];
+  if (!peak) return sequence.sampler().choose(std::nullopt);
+  return sequence.sampler().choose(sampling::Peak{peak->value, peak->position});
+}
+
 ModelRunner::Draw ModelRunner::draw(const Sequence& sequence, std::size_t logit_row_idx) {
   Draw draw;
   draw.began = std::chrono::steady_clock::now();
   try {
-    draw.sampled = sequence.sample(workspace_->logits(logit_row_idx));
+    draw.sampled = next_token(sequence, logit_row_idx);
   } catch (...) {
     draw.fault = std::current_exception();  // the thread that took it must not end by it
   }

@@ -47,6 +47,7 @@ class ModelRunner {
     std::exception_ptr fault;
   };
   Draw draw(const Sequence& sequence, std::size_t logit_row_idx);
+  base::Result<sampling::Sampled> next_token(const Sequence& sequence, std::size_t logit_row_idx);
 
   void append(const ScheduledRows& rows);
   void pool(const SchedulerOutput& work);

@@ -77,6 +77,7 @@ class Sequence {
   bool is_paused() const { return is_paused_; }
   void set_paused(bool is_paused) { is_paused_ = is_paused; }
   base::Result<sampling::Sampled> sample(std::span<float> logits) const;
+  const sampling::Sampler& sampler() const { return sampler_; }
   // Takes the sampled token; the reason when it is the last one.
   std::optional<FinishReason> append(TokenId token);
   // Names the block that the last token fills, so that the answer can be published too.

@@ -58,6 +58,13 @@ void Backend::matmul(Rows x, std::span<const Role> roles, std::span<const Matmul
   do_matmul(x, roles, outputs);
 }
 
+bool Backend::matmul_peaks(Rows x, std::span<const Role> roles, const Matrix& matrix,
+                           std::span<std::optional<RowPeak>> peaks) {
+  VT_CHECK(roles.size() == x.num_rows && peaks.size() == x.num_rows, "a role and a peak for each row");
+  VT_CHECK(matrix.in_features() == x.width, "matmul widths");
+  return do_matmul_peaks(x, roles, matrix, peaks);
+}
+
 void Backend::expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,
                             std::span<const ExpertOutput> outputs) {
   VT_CHECK(choices.num_choices() == roles.size() * choices.num_chosen, "choices for each row");

@@ -48,6 +48,11 @@ void SizingBackend::do_rms_norm(ops::Rows, std::span<const float>, float, ops::R
 void SizingBackend::do_matmul(ops::Rows, std::span<const ops::Role>, std::span<const ops::MatmulOutput>) {
   refuse_to_compute();
 }
+bool SizingBackend::do_matmul_peaks(ops::Rows, std::span<const ops::Role>, const ops::Matrix&,
+                                    std::span<std::optional<ops::RowPeak>>) {
+  refuse_to_compute();
+}
+
 void SizingBackend::do_expert_matmul(ops::Rows, std::span<const ops::Role>, const ops::ExpertChoices&,
                                      std::span<const ops::ExpertOutput>) {
   refuse_to_compute();

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/order_key.h"
 #include "sampling/scan.h"
 #include "sampling/softmax.h"
 
@@ -12,8 +13,6 @@ namespace vitrine::sampling {
 namespace {
 
 constexpr std::size_t kBlock = 1024;  // logits scanned between two looks at the running maximum
-constexpr std::int32_t kMinusInfinityKey = static_cast<std::int32_t>(0xFF800000U ^ 0x7FFFFFFFU);
-constexpr std::int32_t kPlusInfinityKey = 0x7F800000;
 
 struct Ranked {
   float logit;
@@ -70,8 +69,8 @@ std::optional<Peak> find_peak(std::span<const float> logits) {
   std::size_t best_block = 0;
   for (std::size_t begin = 0; begin < logits.size(); begin += kBlock) {
     const KeyRange range = kernels.key_range(logits.data() + begin, std::min(kBlock, logits.size() - begin));
-    if (range.min < kMinusInfinityKey || range.max >= kPlusInfinityKey) return std::nullopt;
-    const float block_best = from_order_key(range.max);
+    if (range.min < base::kMinusInfinityKey || range.max >= base::kPlusInfinityKey) return std::nullopt;
+    const float block_best = base::from_order_key(range.max);
     if (!(block_best > best)) continue;
     best = block_best;
     best_block = begin;

@@ -43,6 +43,10 @@ base::Error numerical_error(std::string message) {
   return {base::ErrorKind::kInternal, "numerical error: " + std::move(message)};
 }
 
+base::Error unusable_logits() {
+  return numerical_error("the model gave a logit that is NaN or infinite, or none that is finite");
+}
+
 // Follows the candidates of an explanation through the chain.
 class ChainWatch {
  public:
@@ -115,7 +119,7 @@ template <typename AfterLink>
 base::Result<CandidateSet> Sampler::run_chain(std::span<float> logits, std::span<const TokenId> history,
                                               double xtc_uniform, AfterLink after_link) const {
   const std::optional<Peak> peak = find_peak(logits);
-  if (!peak) return numerical_error("the model gave a logit that is NaN or infinite, or none that is finite");
+  if (!peak) return unusable_logits();
   CandidateSet set(logits, *peak);
   const StepContext context{.history = history, .xtc_uniform = xtc_uniform};
   for (const LogitsProcessor* processor : active_) {
@@ -145,6 +149,16 @@ base::Result<Sampled> Sampler::sample(std::span<float> logits, std::span<const T
   const TokenId id = set->id(draw(set->logits(), set->peak().logit, uniforms.token));
   if (!raw) return Sampled{id, std::numeric_limits<float>::quiet_NaN(), {}};
   return Sampled{id, raw->of(id), raw->top(static_cast<std::size_t>(params_.top_logprobs))};
+}
+
+bool Sampler::takes_peak() const {
+  return !params_.logprobs && params_.temperature < kGreedyTemperature && !active_.empty() &&
+         active_.front() == &kTemperature;
+}
+
+base::Result<Sampled> Sampler::choose(const std::optional<Peak>& peak) const {
+  if (!peak) return unusable_logits();
+  return Sampled{static_cast<TokenId>(peak->position), std::numeric_limits<float>::quiet_NaN(), {}};
 }
 
 base::Result<std::vector<Candidate>> Sampler::candidates(std::span<float> logits, std::span<const TokenId> history,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,11 @@ class Sampler {
   explicit Sampler(SamplingParams params, std::span<const LogitsProcessor* const> chain = default_chain());
 
   base::Result<Sampled> sample(std::span<float> logits, std::span<const TokenId> history, std::uint64_t step) const;
+
+  // Whether sample() gives the largest logit, whatever the others are; then choose() does the same, with what
+  // find_peak() says of the logits.
+  bool takes_peak() const;
+  base::Result<Sampled> choose(const std::optional<Peak>& peak) const;
 
   // What sample() would choose from: the `max_count` most probable survivors of the chain, most probable first.
   base::Result<std::vector<Candidate>> candidates(std::span<float> logits, std::span<const TokenId> history,

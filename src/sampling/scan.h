@@ -1,24 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 
 #include "sampling/kernels/row_kernels.h"
 
 // Passes over a whole row of logits. Few of a vocabulary's logits matter to a step, so the passes look at blocks first.
 namespace vitrine::sampling {
-
-// Integers in the order of the floats, with NaNs outside both infinities. Its own inverse on the bits.
-inline std::int32_t order_key(float value) {
-  const auto bits = std::bit_cast<std::int32_t>(value);
-  return bits ^ ((bits >> 31) & 0x7FFFFFFF);
-}
-inline float from_order_key(std::int32_t key) {
-  return std::bit_cast<float>(key ^ ((key >> 31) & 0x7FFFFFFF));
-}
 
 // visit(position), in order, for every logit >= lowest. `visit` may overwrite logits at or before its position.
 template <typename Visit>

@@ -63,6 +63,7 @@ class SequenceRunner {
   std::vector<float> append(std::span<const TokenId> ids, models::ForwardObserver* observer = nullptr) {
     models::ForwardBatch batch;
     batch.heartbeat = &heartbeat_;
+    batch.wants_peaks = wants_peaks_;
     batch.token_ids.assign(ids.begin(), ids.end());
     batch.sequences.push_back({.first_row = 0,
                                .num_rows = ids.size(),
@@ -80,6 +81,14 @@ class SequenceRunner {
     }
     return logits;
   }
+  // The largest logits of the same rows, where the model finds them without the others.
+  std::vector<std::optional<ops::RowPeak>> append_for_peaks(std::span<const TokenId> ids) {
+    wants_peaks_ = true;
+    append(ids);
+    wants_peaks_ = false;
+    const auto peaks = workspace_->peaks();
+    return {peaks.begin(), peaks.end()};
+  }
   const base::Heartbeat& heartbeat() const { return heartbeat_; }
 
  private:
@@ -89,6 +98,7 @@ class SequenceRunner {
   std::size_t prompt_tokens_;
   std::size_t length_ = 0;
   base::Heartbeat heartbeat_;
+  bool wants_peaks_ = false;
   kvcache::KvCache cache_;
   std::unique_ptr<models::Workspace> workspace_;
   std::vector<kvcache::BlockId> block_table_;

@@ -68,6 +68,28 @@ double largest_difference(std::span<const float> got, std::span<const float> wan
 
 class TinyModelTest : public ::testing::TestWithParam<TinyModel> {};
 
+TEST_P(TinyModelTest, PeaksAreThoseOfTheLogits) {
+  const auto loaded = testing::load(GetParam().path(), testing::reference_options());
+  SequenceRunner whole(*loaded.model, 64, 64);
+  SequenceRunner peaks_only(*loaded.model, 64, 64);
+  const std::vector<TokenId> ids = GetParam().ids("40");
+  const std::vector<float> logits = whole.append(ids);
+  const auto peaks = peaks_only.append_for_peaks(ids);
+  if (loaded.model->config().final_logit_softcap != 0.0F) {
+    EXPECT_TRUE(peaks.empty()) << "a cap may make different logits equal";
+    return;
+  }
+  ASSERT_EQ(peaks.size(), ids.size());
+  const std::size_t vocab_size = loaded.model->config().vocab_size;
+  for (std::size_t row = 0; row < ids.size(); ++row) {
+    const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(row * vocab_size);
+    const auto largest = std::max_element(begin, begin + static_cast<std::ptrdiff_t>(vocab_size));
+    ASSERT_TRUE(peaks[row]);
+    EXPECT_EQ(peaks[row]->position, static_cast<std::size_t>(largest - begin)) << row;
+    EXPECT_EQ(peaks[row]->value, *largest) << row;
+  }
+}
+
 TEST_P(TinyModelTest, BeatsWhileItComputes) {
   const auto loaded = testing::load(GetParam().path(), testing::reference_options());
   SequenceRunner runner(*loaded.model, 64, 64);

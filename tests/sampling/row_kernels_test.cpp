@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sampling/scan.h"
+#include "base/order_key.h"
 #include "sampling/softmax.h"
 
 namespace vitrine::sampling {
@@ -90,11 +90,11 @@ TEST_P(RowKernelsTest, ExponentialsHaveTheBitsOfTheScalarOverAllMagnitudes) {
 TEST_P(RowKernelsTest, KeyRangesTakeInEveryLogit) {
   for_each_row([&](std::vector<float> row) {
     row[row.size() / 2] = row.size() % 3 == 0 ? std::numeric_limits<float>::quiet_NaN() : kInf;
-    std::int32_t min = order_key(row[0]);
+    std::int32_t min = base::order_key(row[0]);
     std::int32_t max = min;
     for (const float logit : row) {
-      min = std::min(min, order_key(logit));
-      max = std::max(max, order_key(logit));
+      min = std::min(min, base::order_key(logit));
+      max = std::max(max, base::order_key(logit));
     }
     const KeyRange range = kernels().key_range(row.data(), row.size());
     ASSERT_EQ(range.min, min) << row.size();

@@ -233,5 +233,30 @@ TEST(Sampler, XtcActsAsOftenAsItsProbabilitySays) {
   EXPECT_NEAR(num_acted / 4000.0, 0.25, 0.035);
 }
 
+TEST(Sampler, TakesThePeakWhereNothingElseCounts) {
+  std::vector<float> logits = {0.5F, 3.0F, -1.0F, 3.0F};
+  const auto takes = [&](const auto& change) {
+    SamplingParams params;
+    params.temperature = 0.0F;
+    change(params);
+    const Sampler sampler(params);
+    if (sampler.takes_peak()) {
+      std::vector<float> row = logits;
+      EXPECT_EQ(sampler.choose(find_peak(logits))->id, sampler.sample(row, {}, 0)->id);
+    }
+    return sampler.takes_peak();
+  };
+  EXPECT_TRUE(takes([](SamplingParams&) {}));
+  EXPECT_TRUE(takes([](SamplingParams& params) { params.top_p = 0.5F; }));
+  EXPECT_FALSE(takes([](SamplingParams& params) { params.temperature = 0.5F; }));
+  EXPECT_FALSE(takes([](SamplingParams& params) { params.temperature = 1.0F; }));
+  EXPECT_FALSE(takes([](SamplingParams& params) { params.logprobs = true; }));
+  EXPECT_FALSE(takes([](SamplingParams& params) { params.logit_bias = {{1, -5.0F}}; }));
+  EXPECT_FALSE(takes([](SamplingParams& params) { params.presence_penalty = 0.5F; }));
+  logits[2] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(Sampler(SamplingParams{}).choose(find_peak(logits)).error().message,
+            Sampler(SamplingParams{}).sample(logits, {}, 0).error().message);
+}
+
 }  // namespace
 }  // namespace vitrine::sampling

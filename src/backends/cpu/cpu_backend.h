@@ -80,6 +80,8 @@ class CpuBackend : public ops::Backend {
   void do_embed_packed(const ops::Matrix& table, std::span<const TokenId> ids, float scale, ops::Rows out) override;
   void do_rms_norm(ops::Rows x, std::span<const float> weight, float eps, ops::Rows out) override;
   void do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) override;
+  bool do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, const ops::Matrix& matrix,
+                       std::span<std::optional<ops::RowPeak>> peaks) override;
   void do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,
                         std::span<const ops::ExpertOutput> outputs) override;
   void do_combine_experts(ops::Rows x, const ops::ExpertChoices& choices, ops::Rows out) override;
@@ -98,6 +100,7 @@ class CpuBackend : public ops::Backend {
     std::size_t first_row;
     std::size_t num_rows;
     std::size_t end_tile = 0;  // tiles of this product and of those before it
+    bool keeps_peaks = false;  // alone: `out` is empty, and a thread's scratch holds what it saw of each row
   };
 
   // Part of the work: one or two tiles of a product's matrix, times some of the product's rows.
@@ -108,6 +111,7 @@ class CpuBackend : public ops::Backend {
     const float* slab;      // the tile's values, where the path reads those; else null
     std::size_t first_row;
     std::size_t num_rows;
+    AlignedBuffer* scratch;  // the thread's
   };
 
   class AttentionPass;
@@ -128,6 +132,9 @@ class CpuBackend : public ops::Backend {
   const float* decode_slab(const PackedMatrix& matrix, std::size_t tile_idx, bool throughput,
                            AlignedBuffer& buffer) const;
   void multiply_tile(const PathRows& rows, const TileTask& task) const;
+  void run_tile_kernel(const PathRows& rows, const TileTask& task, float* const* out, std::size_t lanes) const;
+  LanePeaks* thread_peaks(AlignedBuffer& scratch, std::size_t num_rows) const;
+  std::optional<ops::RowPeak> find_peak(std::size_t row_idx, std::size_t num_rows);
   void multiply_on_tile_unit(const PathRows& rows, AlignedBuffer& scratch, std::size_t begin, std::size_t end) const;
   void decode_tile_slab(const PackedMatrix& matrix, std::size_t tile_idx, std::uint16_t* slab) const;
   void multiply_slabs(const PathRows& rows, const Product& product, std::size_t tile_idx, std::size_t num_slabs,

@@ -95,6 +95,8 @@ std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, 
     } else if (takes_throughput) {
       throughput.add_floats(copies * step.num_prompt_rows, k);
     }
+    if (is_head(matrix, matrices.back()) && kind != PackedKind::kRaw)
+      slab = std::max(slab, peaks_scratch_bytes(step.num_sequences));
     const bool is_looked_up = step.looks_up_head && is_head(matrix, matrices.back());
     if ((takes_throughput && !takes_tiles) || is_looked_up || kind == PackedKind::kRaw)
       slab = std::max(slab, slab_bytes(k));

@@ -3,18 +3,18 @@
 // so no sum is ever cut and an expert with few rows keeps nobody waiting.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/scratch.h"
+#include "base/order_key.h"
 
 namespace vitrine::backends::cpu {
 namespace {
 
-// Rows that stay in the second-level cache while a run of tiles is multiplied with them.
-constexpr std::size_t kRowBlock = 128;
 // From so many rows on two tiles side by side are worth more than an even split over the threads.
 constexpr std::size_t kMinPairRows = 8;
 // Bytes of weights that a thread takes at a time.
@@ -113,30 +113,46 @@ const float* CpuBackend::decode_slab(const PackedMatrix& matrix, std::size_t til
 }
 
 void CpuBackend::multiply_tile(const PathRows& rows, const TileTask& task) const {
+  std::array<float*, kRowBlock> out;
+  const std::size_t lanes = task.product->matrix->lanes(task.tile_idx + task.num_tiles - 1);
+  if (!task.product->keeps_peaks) {
+    for (std::size_t i = 0; i < task.num_rows; ++i)
+      out[i] = task.product->out.row(rows.output_row[task.first_row + i]) + task.tile_idx * kTileRows;
+    return run_tile_kernel(rows, task, out.data(), lanes);
+  }
+  auto* values = task.scratch->as<float>();
+  for (std::size_t i = 0; i < task.num_rows; ++i) {
+    out[i] = values + i * kMaxTiles * kTileRows;
+    float* last_tile = out[i] + (task.num_tiles - 1) * kTileRows;
+    std::fill(last_tile + lanes, last_tile + kTileRows, -std::numeric_limits<float>::infinity());
+  }
+  run_tile_kernel(rows, task, out.data(), lanes);
+  kernels_.note_peaks(values, task.num_rows, task.num_tiles, static_cast<std::int32_t>(task.tile_idx),
+                      thread_peaks(*task.scratch, task.product->num_rows) + task.first_row);
+}
+
+void CpuBackend::run_tile_kernel(const PathRows& rows, const TileTask& task, float* const* out,
+                                 std::size_t lanes) const {
   const PackedMatrix& matrix = *task.product->matrix;
   const std::size_t k = matrix.in_features();
   const auto kind = static_cast<std::size_t>(matrix.kind());
-  std::array<float*, kRowBlock> out;
-  for (std::size_t i = 0; i < task.num_rows; ++i) {
-    out[i] = task.product->out.row(rows.output_row[task.first_row + i]) + task.tile_idx * kTileRows;
-  }
-  const std::size_t lanes = matrix.lanes(task.tile_idx + task.num_tiles - 1);
   if (!rows.throughput && kernels_.int8_tile[kind] != nullptr) {
     const QuantizedRows quantized{rows.codes.as<std::int8_t>() + task.first_row * k,
                                   rows.factors.as<GroupFactors>() + task.first_row * (k / kActivationGroup)};
     kernels_.int8_tile[kind]({matrix.tile(task.tile_idx), matrix.tile_bytes(), task.num_tiles}, quantized,
-                             task.num_rows, k, out.data(), lanes);
+                             task.num_rows, k, out, lanes);
     return;
   }
   const float* inputs = rows.floats.as<float>() + task.first_row * k;
   const auto float_kind = task.slab != nullptr ? static_cast<std::size_t>(PackedKind::kF32) : kind;
   const auto kernel = rows.throughput ? kernels_.throughput_tile : kernels_.float_tile[float_kind];
   const void* tile = task.slab != nullptr ? static_cast<const void*>(task.slab) : matrix.tile(task.tile_idx);
-  kernel(tile, inputs, task.num_rows, k, out.data(), lanes);
+  kernel(tile, inputs, task.num_rows, k, out, lanes);
 }
 
 // Tiles are counted through all products.
-void CpuBackend::multiply_tiles(const PathRows& rows, AlignedBuffer& slab, std::size_t begin, std::size_t end) const {
+void CpuBackend::multiply_tiles(const PathRows& rows, AlignedBuffer& scratch, std::size_t begin,
+                                std::size_t end) const {
   auto product = std::ranges::upper_bound(products_, begin, {}, &Product::end_tile);
   std::size_t num_tiles = 1;
   for (std::size_t tile = begin; tile < end; tile += num_tiles) {
@@ -144,12 +160,12 @@ void CpuBackend::multiply_tiles(const PathRows& rows, AlignedBuffer& slab, std::
     const PackedMatrix& matrix = *product->matrix;
     const std::size_t tile_idx = matrix.num_tiles() - (product->end_tile - tile);
     const bool is_int8 = !rows.throughput && kernels_.int8_tile[static_cast<std::size_t>(matrix.kind())] != nullptr;
-    num_tiles = is_int8 ? std::min<std::size_t>(2, std::min(end, product->end_tile) - tile) : 1;
+    num_tiles = is_int8 ? std::min(kMaxTiles, std::min(end, product->end_tile) - tile) : 1;
     const bool needs_slab = rows.throughput || matrix.kind() == PackedKind::kRaw;
-    const float* values = needs_slab ? decode_slab(matrix, tile_idx, rows.throughput, slab) : nullptr;
+    const float* values = needs_slab ? decode_slab(matrix, tile_idx, rows.throughput, scratch) : nullptr;
     for (std::size_t done = 0; done < product->num_rows; done += kRowBlock) {
       multiply_tile(rows, {&*product, tile_idx, num_tiles, values, product->first_row + done,
-                           std::min(kRowBlock, product->num_rows - done)});
+                           std::min(kRowBlock, product->num_rows - done), &scratch});
     }
   }
 }
@@ -157,7 +173,11 @@ void CpuBackend::multiply_tiles(const PathRows& rows, AlignedBuffer& slab, std::
 void CpuBackend::add_product(const ops::Matrix& matrix, ops::Rows out, std::size_t first_row, std::size_t num_rows) {
   if (num_rows == 0) return;
   const std::size_t tiles_before = products_.empty() ? 0 : products_.back().end_tile;
-  products_.push_back({&packed(matrix), out, first_row, num_rows, tiles_before + packed(matrix).num_tiles()});
+  products_.push_back({.matrix = &packed(matrix),
+                       .out = out,
+                       .first_row = first_row,
+                       .num_rows = num_rows,
+                       .end_tile = tiles_before + packed(matrix).num_tiles()});
 }
 
 // Works off `products_`.
@@ -186,6 +206,53 @@ void CpuBackend::do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::s
       add_product(*output.matrix, output.out, 0, rows->input_row.size());
     multiply(x, *rows);
   }
+}
+
+LanePeaks* CpuBackend::thread_peaks(AlignedBuffer& scratch, std::size_t num_rows) const {
+  return reinterpret_cast<LanePeaks*>(scratch.data() + peaks_values_bytes(num_rows));
+}
+
+// Of what all threads saw.
+std::optional<ops::RowPeak> CpuBackend::find_peak(std::size_t row_idx, std::size_t num_rows) {
+  std::int32_t largest = base::kMinusInfinityKey;
+  std::int32_t smallest = base::kPlusInfinityKey;
+  std::size_t position = 0;
+  for (AlignedBuffer& scratch : thread_scratch_) {
+    const LanePeaks& peaks = thread_peaks(scratch, num_rows)[row_idx];
+    for (std::size_t lane = 0; lane < kTileRows; ++lane) {
+      smallest = std::min(smallest, peaks.smallest[lane]);
+      const std::size_t place = static_cast<std::size_t>(peaks.tiles[lane]) * kTileRows + lane;
+      if (peaks.largest[lane] < largest || (peaks.largest[lane] == largest && place >= position)) continue;
+      largest = peaks.largest[lane];
+      position = place;
+    }
+  }
+  if (smallest < base::kMinusInfinityKey || largest >= base::kPlusInfinityKey || largest == base::kMinusInfinityKey)
+    return std::nullopt;
+  return ops::RowPeak{base::from_order_key(largest), position};
+}
+
+bool CpuBackend::do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, const ops::Matrix& matrix,
+                                 std::span<std::optional<ops::RowPeak>> peaks) {
+  const PackedMatrix& weight = packed(matrix);
+  split_rows(roles, weight.use());
+  // A tile's values take the scratch that the results would.
+  if (!throughput_rows_.input_row.empty() || weight.kind() == PackedKind::kRaw) return false;
+  products_.clear();
+  add_product(matrix, {}, 0, x.num_rows);
+  products_.back().keeps_peaks = true;
+  for (AlignedBuffer& scratch : thread_scratch_) {
+    scratch.ensure(peaks_scratch_bytes(x.num_rows));
+    LanePeaks nothing;
+    std::ranges::fill(nothing.largest, std::numeric_limits<std::int32_t>::min());
+    std::ranges::fill(nothing.tiles, 0);
+    std::ranges::fill(nothing.smallest, base::kPlusInfinityKey);
+    std::fill_n(thread_peaks(scratch, x.num_rows), x.num_rows, nothing);
+  }
+  multiply(x, latency_rows_);
+  for (std::size_t row_idx = 0; row_idx < x.num_rows; ++row_idx)
+    peaks[row_idx] = find_peak(row_idx, x.num_rows);
+  return true;
 }
 
 void CpuBackend::do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -27,6 +28,17 @@ constexpr std::size_t float_rows_bytes(std::size_t num_rows, std::size_t k) {
 // A tile's values, [k][kTileRows].
 constexpr std::size_t slab_bytes(std::size_t k) {
   return k * kTileRows * sizeof(float);
+}
+
+// Rows that stay in the second-level cache while a run of tiles is multiplied with them.
+inline constexpr std::size_t kRowBlock = 128;
+
+// A thread's results of a task that keeps the largest alone, and what it knows of every row.
+constexpr std::size_t peaks_values_bytes(std::size_t num_rows) {
+  return std::min(num_rows, kRowBlock) * kMaxTiles * kTileRows * sizeof(float);
+}
+constexpr std::size_t peaks_scratch_bytes(std::size_t num_rows) {
+  return peaks_values_bytes(num_rows) + num_rows * sizeof(LanePeaks);
 }
 
 // Rows of a tile of the tile unit.

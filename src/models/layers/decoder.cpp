@@ -126,11 +126,14 @@ void Decoder::run_layers(const Step& step, ForwardObserver* observer) const {
 // Only the wanted rows are normed and scored: the head is the largest matrix of a small model.
 void Decoder::score_wanted(const Step& step, ForwardObserver* observer) const {
   const std::vector<std::size_t>& wanted = step.batch.logit_rows;
+  step.workspace.found_peaks.clear();
   if (wanted.empty()) return;
   const ops::Rows selected = step.workspace.logit_rows.rows(wanted.size());
   const ops::Rows hidden = step.workspace.hidden.rows(step.num_rows());
   for (std::size_t i = 0; i < wanted.size(); ++i)
     std::copy_n(hidden.row(wanted[i]), selected.width, selected.row(i));
+  norm_selected(step.backend, wanted.size(), step.workspace);
+  if (step.batch.wants_peaks && observer == nullptr && find_peaks(step.backend, wanted.size(), step.workspace)) return;
   observe(observer, "logits", score_selected(step.backend, wanted.size(), step.workspace));
 }
 
@@ -139,13 +142,28 @@ void Decoder::score(std::span<const float> hidden, Workspace& workspace) const {
   const std::size_t num_rows = hidden.size() / config_.hidden_size;
   VT_CHECK(hidden.size() == num_rows * config_.hidden_size, "whole rows of hidden states");
   std::ranges::copy(hidden, buffers.logit_rows.rows(num_rows).data);
+  norm_selected(backend_, num_rows, buffers);
   score_selected(backend_, num_rows, buffers);
 }
 
-// The logits of what lies in workspace.logit_rows.
-ops::Rows Decoder::score_selected(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const {
+void Decoder::norm_selected(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const {
   const ops::Rows selected = workspace.logit_rows.rows(num_rows);
   backend.rms_norm(selected, final_norm_, config_.rms_norm_eps, selected);
+}
+
+// Of what lies in workspace.logit_rows, normed. Capping may make logits equal that are not.
+bool Decoder::find_peaks(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const {
+  if (config_.final_logit_softcap != 0.0F) return false;
+  const std::vector<ops::Role> roles(num_rows, ops::Role::kGenerated);
+  workspace.found_peaks.resize(num_rows);
+  if (backend.matmul_peaks(workspace.logit_rows.rows(num_rows), roles, *head_, workspace.found_peaks)) return true;
+  workspace.found_peaks.clear();
+  return false;
+}
+
+// The logits of what lies in workspace.logit_rows, normed.
+ops::Rows Decoder::score_selected(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const {
+  const ops::Rows selected = workspace.logit_rows.rows(num_rows);
   const ops::Rows logits = workspace.all_logits.rows(num_rows);
   // The head has one numeric path for both roles.
   const std::vector<ops::Role> roles(num_rows, ops::Role::kGenerated);

@@ -48,6 +48,8 @@ class Decoder : public Model {
   void prepare(const ForwardBatch& batch, DecoderWorkspace& workspace) const;
   void run_layers(const Step& step, ForwardObserver* observer) const;
   void score_wanted(const Step& step, ForwardObserver* observer) const;
+  void norm_selected(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const;
+  bool find_peaks(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const;
   ops::Rows score_selected(ops::Backend& backend, std::size_t num_rows, DecoderWorkspace& workspace) const;
 
   ModelConfig config_;

@@ -29,6 +29,7 @@ namespace {
 #include "backends/cpu/kernels/unpack.inc"
 #include "backends/cpu/kernels/attention.inc"
 #include "backends/cpu/kernels/peak.inc"
+#include "backends/cpu/kernels/lane_peaks.inc"
 #include "backends/cpu/kernels/table.inc"
 // clang-format on
 

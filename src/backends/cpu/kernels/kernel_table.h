@@ -169,6 +169,17 @@ struct TileProduct {
   std::size_t lanes;
 };
 
+// Tiles that one call of a kernel multiplies at most.
+inline constexpr std::size_t kMaxTiles = 2;
+
+// What is known of a row of results without keeping them, for each lane of the tiles that went by. Keys are integers in
+// the order of the floats, with NaNs outside both infinities.
+struct LanePeaks {
+  alignas(64) std::int32_t largest[kTileRows];
+  std::int32_t tiles[kTileRows];  // in which it stood, the first of equals
+  std::int32_t smallest[kTileRows];
+};
+
 using PeakLoop = double (*)(std::size_t num_steps);
 
 // The throughput path as the tile unit computes it.
@@ -221,6 +232,10 @@ struct KernelTable {
   // A query's result from its records of all parts, `stride` floats apart.
   void (*combine_attention)(const float* records, std::size_t num_parts, std::size_t stride, std::size_t head_dim,
                             float* out);
+  // Takes in the results of `num_tiles` tiles, of which `tile_idx` is the first, [num_rows][kMaxTiles][kTileRows].
+  // Tiles come in their order.
+  void (*note_peaks)(const float* values, std::size_t num_rows, std::size_t num_tiles, std::int32_t tile_idx,
+                     LanePeaks* peaks);
   // Loops that touch no memory: how many multiplications and additions they did. The roofs of the kernels above.
   PeakLoop float_peak;
   PeakLoop int8_peak;
