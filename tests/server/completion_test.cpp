@@ -239,6 +239,10 @@ TEST_F(Completion, UnknownFieldsAndAdviceBecomeWarnings) {
   const Json answer = chat({{"n_discard", -1}, {"top_k", 5}, {"top_p", 0.5}, {"temperature", 0.5}}).json();
   ASSERT_GE(answer["warnings"].size(), 2U);
   EXPECT_THAT(answer["warnings"][0].get<std::string>(), HasSubstr("n_discard"));
+  const auto events =
+      chat({{"stream", true}, {"stream_options", {{"include_usage", true}, {"include_usages", true}}}}).events();
+  const Json last = Json::parse(events.at(events.size() - 3));  // before the usage and [DONE]
+  EXPECT_THAT(last["warnings"][0].get<std::string>(), HasSubstr("stream_options.include_usages"));
 }
 
 TEST_F(Completion, AClientThatLeavesTakesItsWorkAlong) {
@@ -378,6 +382,10 @@ TEST(Strict, UnknownFieldsAreRefused) {
   const WireAnswer answer = ask(server.port(), post("/tokenize", R"({"prompt": "a", "unknown": 1})"));
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(answer.json()["error"]["param"], "unknown");
+  const Json body = {{"prompt", "a"}, {"stream", true}, {"stream_options", {{"unknown", 1}}}};
+  const WireAnswer inner = ask(server.port(), post("/v1/completions", body.dump()));
+  EXPECT_EQ(inner.status, 400);
+  EXPECT_EQ(inner.json()["error"]["param"], "stream_options.unknown");
 }
 
 TEST(ScarceBlocks, AllAnswersComeAndAreTheSame) {

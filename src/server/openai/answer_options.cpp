@@ -101,6 +101,7 @@ void read_stream(Fields& fields, AnswerOptions& options) {
   Fields stream_options(*object, "stream_options.");
   options.include_usage = stream_options.flag("include_usage").value_or(false);
   options.include_progress = stream_options.flag("include_progress").value_or(false);
+  fields.take_unread_of(stream_options);
 }
 
 bool is_empty(const Json& value) {

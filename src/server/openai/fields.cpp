@@ -81,7 +81,13 @@ std::vector<std::string> Fields::unread() const {
   for (const auto& [name, value] : object_.items()) {
     if (!read_.contains(name)) names.push_back(param(name));
   }
+  names.insert(names.end(), unread_inside_.begin(), unread_inside_.end());
   return names;
+}
+
+void Fields::take_unread_of(const Fields& inner) {
+  const std::vector<std::string> names = inner.unread();
+  unread_inside_.insert(unread_inside_.end(), names.begin(), names.end());
 }
 
 }  // namespace vitrine::server

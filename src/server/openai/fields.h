@@ -31,8 +31,9 @@ class Fields {
   // An object; nullptr where there is none.
   const nlohmann::ordered_json* object(std::string_view name);
 
-  // Members that nobody asked for.
+  // Members that nobody asked for, with their path; those of inner objects that were taken in as well.
   std::vector<std::string> unread() const;
+  void take_unread_of(const Fields& inner);
 
  private:
   std::string param(std::string_view name) const { return path_ + std::string(name); }
@@ -40,6 +41,7 @@ class Fields {
   const nlohmann::ordered_json& object_;
   std::string path_;
   std::set<std::string, std::less<>> read_;
+  std::vector<std::string> unread_inside_;
 };
 
 }  // namespace vitrine::server
