@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <future>
+#include <numeric>
+#include <span>
 #include <string>
 
 #include "base/check.h"
@@ -25,142 +27,150 @@ class DeadEnds {
 // The tokens of a pair are fetched while so many pairs before it are looked at.
 constexpr std::size_t kPairsAhead = 16;
 
-// Bits by which most pairs that do not merge are known without a look at the merges, which fit no cache.
-class PairFilter {
+// The indices of pairs by the length of what they make, of one length the lowest rank first.
+class PairsByLength {
  public:
-  explicit PairFilter(const std::vector<MergeTable::Pair>& pairs)
-      : bits_(std::max<std::size_t>(1, std::bit_ceil(pairs.size() * kBitsPerPair) / 64)),
-        shift_(static_cast<unsigned>(64 - std::countr_zero(bits_.size() * 64))) {
-    for (const MergeTable::Pair& pair : pairs) {
-      const std::uint64_t at = place_of(pair.left, pair.right);
-      bits_[at / 64] |= std::uint64_t{1} << (at % 64);
-    }
+  PairsByLength(const Vocabulary& vocabulary, std::span<const MergeTable::Pair> pairs)
+      : ends_(vocabulary.max_piece_bytes() + 2), indices_(pairs.size()) {
+    const auto length_of = [&](const MergeTable::Pair& pair) { return vocabulary.piece(pair.merge.merged).size(); };
+    for (const MergeTable::Pair& pair : pairs)
+      ++ends_[length_of(pair) + 1];
+    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+    for (std::uint32_t i = 0; i < pairs.size(); ++i)
+      indices_[ends_[length_of(pairs[i])]++] = i;
   }
-  bool may_contain(TokenId left, TokenId right) const {
-    const std::uint64_t at = place_of(left, right);
-    return (bits_[at / 64] >> (at % 64) & 1U) != 0;
+  std::size_t num_lengths() const { return ends_.size(); }
+  std::span<const std::uint32_t> indices(std::size_t length) const {
+    const std::uint32_t begin = length == 0 ? 0 : ends_[length - 1];
+    return std::span(indices_).subspan(begin, ends_[length] - begin);
   }
 
  private:
-  static constexpr std::size_t kBitsPerPair = 12;
-  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
-
-  std::uint64_t place_of(TokenId left, TokenId right) const {
-    const std::uint64_t key = std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
-    return key * kMultiplier >> shift_;
-  }
-
-  std::vector<std::uint64_t> bits_;
-  unsigned shift_;
+  std::vector<std::uint32_t> ends_;  // where those of a length end; while they are sorted, where the next one goes
+  std::vector<std::uint32_t> indices_;
 };
 
 }  // namespace
 
 BpeMatcher::BpeMatcher(const Source& source, std::size_t num_pairs)
-    : tokens_(source.vocabulary.size()),
-      pairs_(std::min(num_pairs, tokens_.size())),
-      known_pairs_(std::size_t{1} << kKnownPairBits) {
+    : take_whole_(source.take_whole),
+      tokens_(source.vocabulary.size()),
+      pairs_(std::min(num_pairs, tokens_.size())) {
   for (const TokenId id : source.byte_ids) {
-    if (id >= 0) tokens_[static_cast<std::size_t>(id)] = {.made = 0, .length = 1};
+    if (id >= 0) tokens_[static_cast<std::size_t>(id)] = {.made = 0};
   }
 }
 
 std::unique_ptr<BpeMatcher> BpeMatcher::build(const Source& source) {
-  if (source.vocabulary.size() > static_cast<std::size_t>(std::min(PairTable::kMaxId, TokenTrie::kMaxId))) {
-    return nullptr;
-  }
-  const std::vector<MergeTable::Pair> pairs = source.merges.in_order();
+  constexpr TokenId kMaxId = std::min({PairTable::kMaxId, TokenTrie::kMaxId, KnownPairs::kMaxId});
+  if (source.vocabulary.size() > static_cast<std::size_t>(kMaxId)) return nullptr;
+  std::vector<MergeTable::Pair> room;
+  const std::span<const MergeTable::Pair> pairs = source.merges.in_order(room);
+  if (!pairs.empty() && pairs.back().merge.rank >= kNever - 1) return nullptr;
   std::unique_ptr<BpeMatcher> matcher(new BpeMatcher(source, pairs.size()));
-  matcher->find_last_merges(source.merges, pairs);
-  if (!matcher->knows_all_that_merges_make(source, pairs)) return nullptr;
-  if (!matcher->fill_trie(source)) return nullptr;
+  // Two halves that need nothing of each other; where no thread is to be had, one after the other.
+  auto filled = std::async(std::launch::async | std::launch::deferred, [&] { return matcher->fill_trie(source); });
+  matcher->find_last_merges(source, pairs);
+  const bool knows_all = matcher->knows_all_that_merges_make(source, pairs);
+  if (!filled.get() || !knows_all) return nullptr;
   return matcher;
 }
 
-// Whether two tokens, each made of its own bytes, come to be without a merge across their border. Their merges are
-// undone from the last to the first; of one time, what lies to the left was first.
-// time_of(left, right): of their merge, kNever if they do not merge.
-template <typename TimeOf>
-bool BpeMatcher::came_to_stand(TokenId left, TokenId right, TimeOf time_of) const {
-  for (;;) {
-    const Token& l = token(left);
-    const Token& r = token(right);
-    if (l.made == 0 && r.made == 0) return true;
-    const bool left_was_last = l.made > r.made;
-    const std::uint32_t harmless_from = left_was_last ? l.harmless_from_left : r.harmless_from_right;
-    if (left_was_last) {
-      left = l.right;
-    } else {
-      right = r.left;
-    }
-    if (time_of(left, right) < harmless_from) return false;
+// Undoes the last merge of two neighbours, each made of its own bytes; of one time, what lies to the left was first. The
+// answer: from which time on a merge across the border would have come too late, 0 for two bytes.
+inline std::uint32_t BpeMatcher::undo(TokenId& left, TokenId& right) const {
+  const Token& l = token(left);
+  const Token& r = token(right);
+  if (l.made == 0 && r.made == 0) return 0;
+  if (l.made > r.made) {
+    left = l.right;
+    return l.harmless_from_left();
   }
+  right = r.left;
+  return r.harmless_from_right();
 }
 
 inline bool BpeMatcher::stay_apart(TokenId left, TokenId right) const {
-  const std::uint64_t key =
-      std::uint64_t{1} << 42 | static_cast<std::uint64_t>(left) << 21 | static_cast<std::uint64_t>(right);
-  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
-  std::atomic<std::uint64_t>& known = known_pairs_[key * kMultiplier >> (64 - kKnownPairBits)];
-  const std::uint64_t answer = known.load(std::memory_order_relaxed);
-  if (answer >> 1 == key) return (answer & 1) != 0;
+  if (const auto known = known_pairs_.find(left, right)) return *known;
   const bool apart = find_apart(left, right);
-  known.store(key << 1 | static_cast<std::uint64_t>(apart), std::memory_order_relaxed);
+  known_pairs_.keep(left, right, apart);
   return apart;
 }
 
+// Whether both come to be, beside each other, without a merge across their border, and stay.
 bool BpeMatcher::find_apart(TokenId left, TokenId right) const {
-  if (pairs_.find(left, right) >= 0) return false;
-  return came_to_stand(left, right, [this](TokenId l, TokenId r) {
-    const TokenId joint = pairs_.find(l, r);
-    return joint < 0 ? kNever : token(joint).time;
-  });
+  if (!is_made(left) || !is_made(right) || pairs_.find(left, right) >= 0) return false;
+  while (const std::uint32_t harmless_from = undo(left, right)) {
+    const TokenId joint = pairs_.find(left, right);
+    if (joint >= 0 && token(joint).time < harmless_from) return false;
+  }
+  return true;
 }
 
 // A token's last merge is the pair whose tokens come to stand beside each other without another merge across them. If
 // a vocabulary lists more pairs for a token, those never meet. A part may come later than the pair's rank says: then
-// the pair merges as soon as the part is there.
-void BpeMatcher::find_last_merges(const MergeTable& merges, const std::vector<MergeTable::Pair>& pairs) {
-  const PairFilter filter(pairs);
-  const auto time_of = [&](TokenId left, TokenId right) {
-    if (!filter.may_contain(left, right)) return kNever;
-    const Merge merge = merges.find({left, 0}, {right, 0});
-    return merge.merged < 0 ? kNever : merge.rank + 1;
+// the pair merges as soon as the part is there. Parts are shorter than what they make.
+void BpeMatcher::find_last_merges(const Source& source, std::span<const MergeTable::Pair> pairs) {
+  const PairsByLength by_length(source.vocabulary, pairs);
+  for (std::size_t length = 0; length < by_length.num_lengths(); ++length)
+    find_last_merges_of(source.merges, pairs, by_length.indices(length));
+}
+
+// Of tokens of one length, none of which is a part of another: some are looked at in turn, so that what one needs is
+// fetched while the others are undone.
+void BpeMatcher::find_last_merges_of(const MergeTable& merges, std::span<const MergeTable::Pair> pairs,
+                                     std::span<const std::uint32_t> indices) {
+  struct Undone {
+    const MergeTable::Pair* pair;
+    TokenId left, right;
+    std::uint32_t harmless_from = 0;
   };
-  for (bool found = true; found;) {
-    found = false;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-      if (i + kPairsAhead < pairs.size()) prefetch(pairs[i + kPairsAhead]);
-      const MergeTable::Pair& pair = pairs[i];
-      Token& merged = tokens_[static_cast<std::size_t>(pair.merge.merged)];
-      if (merged.made != kNever || !is_made(pair.left) || !is_made(pair.right)) continue;
-      if (!came_to_stand(pair.left, pair.right, time_of)) continue;
-      merged = merge_of(pair);
-      pairs_.insert(pair.left, pair.right, pair.merge.merged);
-      found = true;
+  std::array<Undone, 16> some;
+  std::size_t num_undone = 0;
+  for (std::size_t next = 0; next < indices.size() || num_undone > 0;) {
+    for (; num_undone < some.size() && next < indices.size(); ++next) {
+      if (next + kPairsAhead < indices.size()) prefetch(pairs[indices[next + kPairsAhead]]);
+      const MergeTable::Pair& pair = pairs[indices[next]];
+      if (is_made(pair.merge.merged) || !is_made(pair.left) || !is_made(pair.right)) continue;
+      some[num_undone++] = {&pair, pair.left, pair.right};
     }
+    for (Undone& undone : std::span(some).first(num_undone)) {
+      undone.harmless_from = undo(undone.left, undone.right);
+      if (undone.harmless_from > 0) merges.prefetch(undone.left, undone.right);
+    }
+    std::size_t num_left = 0;
+    for (const Undone& undone : std::span(some).first(num_undone)) {
+      if (undone.harmless_from == 0) {
+        if (!is_made(undone.pair->merge.merged)) set_merge(*undone.pair);
+        continue;
+      }
+      const Merge across = merges.find({undone.left, 0}, {undone.right, 0});
+      if (across.merged >= 0 && across.rank + 1 < undone.harmless_from) continue;
+      __builtin_prefetch(&token(undone.left));
+      __builtin_prefetch(&token(undone.right));
+      some[num_left++] = undone;
+    }
+    num_undone = num_left;
   }
 }
 
 // While two tokens stood at a border, the latest time that came was that of the merge which ended it, or of that
 // merge's other part where it came to be in the meantime. A pair across the border of an earlier time would have
 // merged; one of the same time too, if the merge that ended it lay to its right.
-BpeMatcher::Token BpeMatcher::merge_of(const MergeTable::Pair& pair) const {
-  const Token& left = token(pair.left);
-  const Token& right = token(pair.right);
+void BpeMatcher::set_merge(const MergeTable::Pair& pair) {
+  const std::uint32_t left_made = token(pair.left).made;
+  const std::uint32_t right_made = token(pair.right).made;
   const std::uint32_t time = pair.merge.rank + 1;
-  const std::uint32_t made = std::max({time, left.made, right.made});
-  return {.left = pair.left,
-          .right = pair.right,
-          .time = time,
-          .made = made,
-          .harmless_from_left = left.made > right.made ? made : time,
-          .harmless_from_right = (right.made >= left.made ? made : time) + 1,
-          .length = left.length + right.length};
+  tokens_[static_cast<std::size_t>(pair.merge.merged)] = {.left = pair.left,
+                                                          .right = pair.right,
+                                                          .time = time,
+                                                          .made = std::max({time, left_made, right_made}) & kNever,
+                                                          .left_came_last = left_made > right_made};
+  pairs_.insert(pair.left, pair.right, pair.merge.merged);
 }
 
 // A token for which no last merge was found must be out of reach of the merges themselves.
-bool BpeMatcher::knows_all_that_merges_make(const Source& source, const std::vector<MergeTable::Pair>& pairs) const {
+bool BpeMatcher::knows_all_that_merges_make(const Source& source, std::span<const MergeTable::Pair> pairs) const {
   std::vector<Symbol> symbols;
   for (const MergeTable::Pair& pair : pairs) {
     if (is_made(pair.merge.merged)) continue;
@@ -175,47 +185,74 @@ bool BpeMatcher::knows_all_that_merges_make(const Source& source, const std::vec
   return true;
 }
 
+// Tokens that no merge makes are there too, to be taken whole; beside others they never stay.
 bool BpeMatcher::fill_trie(const Source& source) {
-  // Room for all, so that what refers to it stays where it is.
+  const Vocabulary& vocabulary = source.vocabulary;
   std::string bytes;
-  bytes.reserve(source.vocabulary.num_bytes());
+  bytes.reserve(vocabulary.num_bytes() + TokenTrie::kPadding);
   std::vector<TokenTrie::Entry> entries;
-  entries.reserve(tokens_.size());
-  for (TokenId id = 0; static_cast<std::size_t>(id) < tokens_.size(); ++id) {
-    if (!is_made(id) && !source.take_whole) continue;
+  entries.reserve(vocabulary.size());
+  const auto is_no_token = [&](char byte) { return source.byte_ids[static_cast<unsigned char>(byte)] < 0; };
+  for (TokenId id = 0; static_cast<std::size_t>(id) < vocabulary.size(); ++id) {
     // What the vocabulary's own lookup does not lead to (a special token) is never a piece's token.
-    if (!source.vocabulary.is_listed(id)) continue;
+    if (!vocabulary.is_listed(id)) continue;
     const std::size_t begin = bytes.size();
-    if (!append_bytes_of_spelling(source.vocabulary.piece(id), bytes) || bytes.size() == begin) continue;
-    entries.push_back({std::string_view(bytes).substr(begin), id, is_made(id)});
+    if (!append_bytes_of_spelling(vocabulary.piece(id), bytes) || bytes.size() == begin) continue;
+    if (std::ranges::any_of(std::string_view(bytes).substr(begin), is_no_token)) continue;
+    entries.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(bytes.size() - begin), id});
   }
-  return trie_.build(std::move(entries));
+  bytes.append(TokenTrie::kPadding, '\0');
+  return trie_.build(bytes, entries);
 }
 
-bool BpeMatcher::encode(std::string_view piece, std::vector<Symbol>& out) const {
-  const TokenTrie::Match start = trie_.match(piece);
-  if (start.whole >= 0) {
-    out.push_back({start.whole, static_cast<std::uint32_t>(piece.size())});
-    return true;
+bool BpeMatcher::encode(std::string_view piece, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const {
+  scratch.clear();
+  if (!take_longest(piece, scratch)) return false;
+  if (scratch.size() == 1 && (take_whole_ || is_made(scratch[0].id))) {
+    out.push_back(scratch[0]);
+  } else {
+    take_back(piece, scratch, out);
   }
+  return true;
+}
+
+// The longest token at each border, with no look at what stands beside it: so nothing waits for memory but the walk
+// itself, and what is looked up next is fetched meanwhile.
+inline bool BpeMatcher::take_longest(std::string_view piece, std::vector<Symbol>& tokens) const {
+  for (std::size_t pos = 0; pos < piece.size();) {
+    const TokenTrie::Match match = trie_.longest(piece.substr(pos));
+    if (match.id < 0) return false;
+    if (pos > 0) known_pairs_.prefetch(tokens.back().id, match.id);
+    tokens.push_back({match.id, match.length});
+    pos += match.length;
+  }
+  return true;
+}
+
+// longest: of the whole piece, each the longest where it begins.
+void BpeMatcher::take_back(std::string_view piece, std::span<const Symbol> longest, std::vector<Symbol>& out) const {
   DeadEnds dead_ends(piece.size());
   const std::size_t first = out.size();
-  TokenId candidate = start.longest;
+  std::size_t next_longest = 0, longest_pos = 0;
+  TokenTrie::Match candidate = {longest[0].id, longest[0].length};
   for (std::size_t pos = 0; pos < piece.size();) {
-    if (candidate < 0) {
-      out.resize(first);
-      return false;
-    }
-    const std::uint32_t length = token(candidate).length;
-    const bool stands = !dead_ends.contains(pos + length) && (pos == 0 || stay_apart(out.back().id, candidate));
+    const bool stands = !dead_ends.contains(pos + candidate.length) &&
+                        (pos == 0 ? is_made(candidate.id) : stay_apart(out.back().id, candidate.id));
     if (stands) {
-      out.push_back({candidate, length});
-      pos += length;
-      if (pos < piece.size()) candidate = trie_.match(piece.substr(pos)).longest;
+      out.push_back({candidate.id, candidate.length});
+      pos += candidate.length;
+      while (longest_pos < pos)
+        longest_pos += longest[next_longest++].length;
+      if (pos == piece.size()) return;
+      if (longest_pos == pos) {
+        candidate = {longest[next_longest].id, longest[next_longest].length};
+      } else {
+        candidate = trie_.longest(piece.substr(pos));
+      }
       continue;
     }
-    candidate = trie_.shorter(candidate);
-    while (candidate < 0) {
+    candidate = trie_.shorter(candidate.id);
+    while (candidate.id < 0) {
       VT_CHECK(out.size() > first, "every text of bytes has an encoding");
       dead_ends.add(pos);
       pos -= out.back().length;
@@ -223,7 +260,6 @@ bool BpeMatcher::encode(std::string_view piece, std::vector<Symbol>& out) const 
       out.pop_back();
     }
   }
-  return true;
 }
 
 }  // namespace vitrine::tokenizer

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/page_buffer.h"
+#include "tokenizer/known_pairs.h"
 #include "tokenizer/merge_engine.h"
 #include "tokenizer/pair_table.h"
 #include "tokenizer/token_trie.h"
@@ -35,48 +36,52 @@ class BpeMatcher {
   static std::unique_ptr<BpeMatcher> build(const Source& source);
 
   // Appends the tokens of `piece`, of at most kMaxPieceBytes. False, and nothing appended, for a piece with a byte that
-  // is no token.
-  bool encode(std::string_view piece, std::vector<Symbol>& out) const;
+  // is no token. `scratch` is working space.
+  bool encode(std::string_view piece, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const;
 
  private:
-  static constexpr std::uint32_t kNever = ~std::uint32_t{0};
+  static constexpr std::uint32_t kNever = (std::uint32_t{1} << 31) - 1;
   // How a token comes to be: by the merge of `left` and `right`, whose time is its rank + 1, as soon as both are there,
-  // which is after all merges of times before `made`. A byte is there from time 0. Half a line of memory.
-  struct alignas(32) Token {
+  // which is after all merges of times before `made`. A byte is there from time 0.
+  struct Token {
     TokenId left = -1;
     TokenId right = -1;
     std::uint32_t time = 0;
-    std::uint32_t made = kNever;
+    std::uint32_t made : 31 = kNever;
+    std::uint32_t left_came_last : 1 = 0;  // of the two parts
+
     // Undone at the left, or the right, side of a border: from this time on a pair across it would not have merged.
-    std::uint32_t harmless_from_left = 0;
-    std::uint32_t harmless_from_right = 0;
-    std::uint32_t length = 0;
+    std::uint32_t harmless_from_left() const { return left_came_last != 0 ? made : time; }
+    std::uint32_t harmless_from_right() const { return (left_came_last != 0 ? time : made) + 1; }
   };
+  static_assert(sizeof(Token) == 16);
 
   BpeMatcher(const Source& source, std::size_t num_pairs);
 
-  void find_last_merges(const MergeTable& merges, const std::vector<MergeTable::Pair>& pairs);
+  void find_last_merges(const Source& source, std::span<const MergeTable::Pair> pairs);
+  void find_last_merges_of(const MergeTable& merges, std::span<const MergeTable::Pair> pairs,
+                           std::span<const std::uint32_t> indices);
   void prefetch(const MergeTable::Pair& pair) const {
     for (const TokenId id : {pair.left, pair.right, pair.merge.merged})
       __builtin_prefetch(&token(id));
+    pairs_.prefetch(pair.left, pair.right);
   }
-  Token merge_of(const MergeTable::Pair& pair) const;
-  bool knows_all_that_merges_make(const Source& source, const std::vector<MergeTable::Pair>& pairs) const;
+  void set_merge(const MergeTable::Pair& pair);
+  bool knows_all_that_merges_make(const Source& source, std::span<const MergeTable::Pair> pairs) const;
   bool fill_trie(const Source& source);
   const Token& token(TokenId id) const { return tokens_[static_cast<std::size_t>(id)]; }
   bool is_made(TokenId id) const { return token(id).made != kNever; }
-  template <typename TimeOf>
-  bool came_to_stand(TokenId left, TokenId right, TimeOf time_of) const;
+  std::uint32_t undo(TokenId& left, TokenId& right) const;
   bool stay_apart(TokenId left, TokenId right) const;
   bool find_apart(TokenId left, TokenId right) const;
+  bool take_longest(std::string_view piece, std::vector<Symbol>& tokens) const;
+  void take_back(std::string_view piece, std::span<const Symbol> longest, std::vector<Symbol>& out) const;
 
+  bool take_whole_;
   base::PageVector<Token> tokens_;  // by id
   PairTable pairs_;                 // each token's last merge
   TokenTrie trie_;
-  // What stay_apart found for pairs met before, each in the place of its hash: left, right and the answer, of 21, 21
-  // and 1 bits, and a bit that is set. Threads may write over each other's: each entry is whole.
-  static constexpr unsigned kKnownPairBits = 16;
-  mutable std::vector<std::atomic<std::uint64_t>> known_pairs_;
+  mutable KnownPairs known_pairs_;  // what find_apart said
 };
 
 }  // namespace vitrine::tokenizer

@@ -1,7 +1,5 @@
 #include "tokenizer/bpe_model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +10,9 @@ namespace vitrine::tokenizer {
 namespace {
 
 // Merging so much costs about as much more than matching as it costs to build a matcher of a large vocabulary.
-constexpr std::size_t kBytesThatPay = std::size_t{256} << 10;
+constexpr std::size_t kBytesThatPay = std::size_t{192} << 10;
+// What is expected counts once so much has been merged.
+constexpr std::size_t kBytesThatTell = std::size_t{16} << 10;
 
 ByteIds find_byte_symbols(const Vocabulary& vocabulary) {
   ByteIds ids{};
@@ -58,6 +58,17 @@ const BpeMatcher* BpeModel::matcher_for(std::string_view piece) const {
   if (const BpeMatcher* matcher = matcher_.load(std::memory_order_acquire)) return matcher;
   if (building_.load(std::memory_order_relaxed)) return nullptr;
   if (merged_bytes_.fetch_add(piece.size(), std::memory_order_relaxed) + piece.size() < kBytesThatPay) return nullptr;
+  return build_matcher();
+}
+
+void BpeModel::expect(std::size_t num_bytes) const {
+  if (!settings_.byte_level || building_.load(std::memory_order_relaxed)) return;
+  const std::size_t num_merged = merged_bytes_.load(std::memory_order_relaxed);
+  if (num_merged >= kBytesThatTell && num_merged + num_bytes >= kBytesThatPay) build_matcher();
+}
+
+// By one thread; nullptr for the others.
+const BpeMatcher* BpeModel::build_matcher() const {
   if (building_.exchange(true)) return nullptr;
   built_ = BpeMatcher::build({vocabulary_, merges_, byte_ids_, settings_.ignore_merges});
   matcher_.store(built_.get(), std::memory_order_release);
@@ -67,7 +78,7 @@ const BpeMatcher* BpeModel::matcher_for(std::string_view piece) const {
 base::Result<void> BpeModel::encode(std::string_view piece, std::vector<Symbol>& scratch,
                                     std::vector<Symbol>& out) const {
   const BpeMatcher* matcher = matcher_for(piece);
-  if (matcher != nullptr && matcher->encode(piece, out)) return {};
+  if (matcher != nullptr && matcher->encode(piece, scratch, out)) return {};
   if (settings_.ignore_merges && piece.size() <= vocabulary_.max_piece_bytes()) {
     const auto whole = vocabulary_.find(settings_.byte_level ? spelling_of_bytes(piece) : std::string(piece));
     if (whole) {
@@ -125,23 +136,6 @@ base::Result<void> BpeModel::append_spelled_characters(std::string_view piece, s
       return done;
     }
   }
-  return {};
-}
-
-base::Result<void> add_merge(const Vocabulary& vocabulary, NamedMerge merge, std::uint32_t rank, MergeTable& table,
-                             std::size_t prefix_bytes) {
-  if (merge.left.empty() || merge.right.empty()) return base::bad_file("a merge needs two texts that are not empty");
-  const auto left = vocabulary.find(merge.left);
-  const auto right = vocabulary.find(merge.right);
-  if (!left || !right) {
-    return base::bad_file(fmt::format("\"{}\" is not in the vocabulary", left ? merge.right : merge.left));
-  }
-  if (merge.right.size() <= prefix_bytes) return base::bad_file("a merge's right side is no longer than the prefix");
-  std::string text(merge.left);
-  text += merge.right.substr(prefix_bytes);
-  const auto merged = vocabulary.find(text);
-  if (!merged) return base::bad_file(fmt::format("\"{}\" is not in the vocabulary", text));
-  table.insert(*left, *right, {rank, *merged});
   return {};
 }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tokenizer/bpe_matcher.h"
+#include "tokenizer/flat_map.h"
+#include "tokenizer/merge_reader.h"
 #include "tokenizer/model.h"
 #include "tokenizer/unknown_characters.h"
 #include "tokenizer/vocabulary.h"
@@ -33,6 +35,7 @@ class BpeModel : public Model {
 
   base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
                             std::vector<Symbol>& out) const override;
+  void expect(std::size_t num_bytes) const override;
   bool may_cut_before_space(char32_t previous) const override;
   bool cuts_before_spaces() const override { return joined_to_space_ && !settings_.ignore_merges; }
   std::string_view kind() const override { return settings_.byte_level ? "byte-level BPE" : "BPE"; }
@@ -46,6 +49,7 @@ class BpeModel : public Model {
   base::Result<void> append_spelled_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
 
   const BpeMatcher* matcher_for(std::string_view piece) const;
+  const BpeMatcher* build_matcher() const;
 
   const Vocabulary& vocabulary_;
   MergeTable merges_;
@@ -61,16 +65,6 @@ class BpeModel : public Model {
   mutable std::atomic<const BpeMatcher*> matcher_ = nullptr;
   mutable std::unique_ptr<const BpeMatcher> built_;
 };
-
-// Merges given by name ("left", "right"), in rank order, as files list them.
-struct NamedMerge {
-  std::string_view left, right;
-};
-
-// Resolves one merge, which drops the first `prefix_bytes` of its right side; the message of an error says which piece
-// is missing.
-base::Result<void> add_merge(const Vocabulary& vocabulary, NamedMerge merge, std::uint32_t rank, MergeTable& table,
-                             std::size_t prefix_bytes = 0);
 
 // Collects the code points that some merge joins with a U+2581 on the right: see Model::may_cut_before_space.
 void note_join_to_space(NamedMerge merge, FlatMap<char>& joined);

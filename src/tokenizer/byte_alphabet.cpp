@@ -57,6 +57,12 @@ bool append_bytes_of_spelling(std::string_view spelling, std::string& bytes) {
   const auto& byte_of = alphabet().byte_of;
   const std::size_t num_before = bytes.size();
   while (!spelling.empty()) {
+    const auto first = static_cast<unsigned char>(spelling[0]);
+    if (first < 0x80 && byte_of[first] >= 0) {  // nearly all
+      bytes.push_back(spelling[0]);
+      spelling.remove_prefix(1);
+      continue;
+    }
     const base::CodePoint code_point = base::decode_utf8(spelling);
     if (!code_point.valid || code_point.value >= byte_of.size() || byte_of[code_point.value] < 0) {
       bytes.resize(num_before);

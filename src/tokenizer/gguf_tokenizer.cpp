@@ -73,15 +73,16 @@ void set_affixes(const GgufVocabulary& source, bool adds_bos, TokenizerParts& pa
 
 base::Result<MergeTable> read_merges(const GgufVocabulary& source, const Vocabulary& vocabulary) {
   MergeTable table(source.merges.size());
-  std::uint32_t rank = 0;
+  MergeReader reader("tokenizer.ggml.merges", vocabulary, table);
   for (const std::string_view merge : source.merges) {
     // A side may itself hold a space in vocabularies that are not byte-level; the first character is never the border.
     const std::size_t space = merge.empty() ? std::string_view::npos : merge.find(' ', 1);
-    const std::string field = fmt::format("merges[{}]", rank);
-    if (space == std::string_view::npos) return field_error(field, "must be two texts with a space between them");
-    const NamedMerge named{merge.substr(0, space), merge.substr(space + 1)};
-    if (auto done = add_merge(vocabulary, named, rank++, table); !done) return field_error(field, done.error().message);
+    if (space == std::string_view::npos) {
+      return field_error(fmt::format("merges[{}]", reader.num_added()), "must be two texts with a space between them");
+    }
+    if (auto done = reader.add({merge.substr(0, space), merge.substr(space + 1)}); !done) return done.error();
   }
+  if (auto done = reader.finish(); !done) return done.error();
   return table;
 }
 

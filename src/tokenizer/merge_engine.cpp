@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <numeric>
 #include <utility>
+
+#include "tokenizer/flat_map.h"
 
 namespace vitrine::tokenizer {
 namespace {
@@ -132,19 +135,19 @@ class RankBuckets {
   std::uint32_t last_bucket_ = 0;
 };
 
-std::vector<MergeTable::Pair> by_rank(std::vector<MergeTable::Pair> pairs) {
+std::vector<MergeTable::Pair> by_rank(std::span<const MergeTable::Pair> pairs) {
   std::uint32_t max_rank = 0;
   for (const MergeTable::Pair& pair : pairs)
     max_rank = std::max(max_rank, pair.merge.rank);
+  std::vector<MergeTable::Pair> sorted(pairs.begin(), pairs.end());
   if (max_rank > 4 * pairs.size()) {
-    std::ranges::sort(pairs, {}, [](const MergeTable::Pair& pair) { return pair.merge.rank; });
-    return pairs;
+    std::ranges::stable_sort(sorted, {}, [](const MergeTable::Pair& pair) { return pair.merge.rank; });
+    return sorted;
   }
   std::vector<std::uint32_t> begins(std::size_t{max_rank} + 2);
   for (const MergeTable::Pair& pair : pairs)
     ++begins[std::size_t{pair.merge.rank} + 1];
   std::partial_sum(begins.begin(), begins.end(), begins.begin());
-  std::vector<MergeTable::Pair> sorted(pairs.size());
   for (const MergeTable::Pair& pair : pairs)
     sorted[begins[pair.merge.rank]++] = pair;
   return sorted;
@@ -152,13 +155,40 @@ std::vector<MergeTable::Pair> by_rank(std::vector<MergeTable::Pair> pairs) {
 
 }  // namespace
 
-std::vector<MergeTable::Pair> MergeTable::in_order() const {
-  std::vector<Pair> pairs;
-  pairs.reserve(size());
-  merges_.for_each([&](std::uint64_t key, const Merge& merge) {
-    pairs.push_back({static_cast<TokenId>(key >> 32U), static_cast<TokenId>(key & 0xFFFFFFFFU), merge});
-  });
-  return by_rank(std::move(pairs));
+MergeTable::MergeTable(std::size_t expected) {
+  pairs_.reserve(expected);
+  resize(std::bit_ceil(std::max<std::size_t>(16, expected + expected / 2)));
+}
+
+void MergeTable::insert(TokenId left, TokenId right, Merge merge) {
+  if (find({left, 0}, {right, 0}).merged >= 0) return;
+  in_order_ = in_order_ && (pairs_.empty() || pairs_.back().merge.rank <= merge.rank);
+  pairs_.push_back({left, right, merge});
+  if (pairs_.size() * 4 > slots_.size() * 3) return resize(2 * slots_.size());
+  enter(static_cast<std::uint32_t>(pairs_.size() - 1));
+}
+
+void MergeTable::enter(std::uint32_t index) {
+  const std::uint64_t hash = hash_of(pairs_[index].left, pairs_[index].right);
+  filter_[filter_word(hash)] |= filter_bit(hash);
+  std::size_t i = place_of(hash);
+  while (slots_[i].index != kFree)
+    i = (i + 1) & (slots_.size() - 1);
+  slots_[i] = {tag_of(hash), index};
+}
+
+void MergeTable::resize(std::size_t num_slots) {
+  slots_.assign(num_slots, {});
+  filter_.assign(std::max<std::size_t>(1, num_slots * kFilterBits / 64), 0);
+  shift_ = static_cast<unsigned>(64 - std::countr_zero(num_slots));
+  for (std::uint32_t index = 0; index < pairs_.size(); ++index)
+    enter(index);
+}
+
+std::span<const MergeTable::Pair> MergeTable::in_order(std::vector<Pair>& room) const {
+  if (in_order_) return pairs_;
+  room = by_rank(pairs_);
+  return room;
 }
 
 template <typename Merges>

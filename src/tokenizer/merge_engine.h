@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.h"
 #include "base/token_id.h"
-#include "tokenizer/flat_map.h"
 #include "tokenizer/vocabulary.h"
 
 namespace vitrine::tokenizer {
@@ -25,32 +25,64 @@ struct Merge {
   TokenId merged = -1;
 };
 
-// All merges of a vocabulary, by the pair they join.
+// All merges of a vocabulary, by the pair they join. The pairs lie as they came; what finds them are a filter of bits,
+// which answers for most pairs that do not merge, and eight bytes a place, so that both stay in nearer caches.
 class MergeTable {
  public:
-  explicit MergeTable(std::size_t expected = 0) : merges_(expected) {}
-
-  // Keeps the first rank given for a pair.
-  void insert(TokenId left, TokenId right, Merge merge) { merges_.insert(key(left, right), merge); }
-  Merge find(const Symbol& left, const Symbol& right) const {
-    const Merge* merge = merges_.find(key(left.id, right.id));
-    return merge != nullptr ? *merge : Merge{};
-  }
-  std::size_t size() const { return merges_.size(); }
-
   struct Pair {
     TokenId left, right;
     Merge merge;
   };
-  // All pairs, the lowest rank first.
-  std::vector<Pair> in_order() const;
+
+  explicit MergeTable(std::size_t expected = 0);
+
+  // Keeps the first rank given for a pair.
+  void insert(TokenId left, TokenId right, Merge merge);
+  Merge find(const Symbol& left, const Symbol& right) const {
+    const std::uint64_t hash = hash_of(left.id, right.id);
+    if ((filter_[filter_word(hash)] & filter_bit(hash)) == 0) return {};
+    for (std::size_t i = place_of(hash); slots_[i].index != kFree; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].tag != tag_of(hash)) continue;
+      const Pair& pair = pairs_[slots_[i].index];
+      if (pair.left == left.id && pair.right == right.id) return pair.merge;
+    }
+    return {};
+  }
+  // Begins to load what insert() will look at.
+  void prefetch(TokenId left, TokenId right) const {
+    const std::uint64_t hash = hash_of(left, right);
+    __builtin_prefetch(&slots_[place_of(hash)], 1);
+    __builtin_prefetch(&filter_[filter_word(hash)], 1);
+  }
+  std::size_t size() const { return pairs_.size(); }
+
+  // All pairs, the lowest rank first; `room` is where they are put if they did not come so.
+  std::span<const Pair> in_order(std::vector<Pair>& room) const;
 
  private:
-  static std::uint64_t key(TokenId left, TokenId right) {
-    return (std::uint64_t{static_cast<std::uint32_t>(left)} << 32) | static_cast<std::uint32_t>(right);
-  }
+  static constexpr std::uint32_t kFree = 0xFFFFFFFFu;
+  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+  static constexpr std::size_t kFilterBits = 8;                      // per place: filter_bit knows
+  struct Slot {
+    std::uint32_t tag = 0;
+    std::uint32_t index = kFree;  // of the pair
+  };
 
-  FlatMap<Merge> merges_;
+  static std::uint64_t hash_of(TokenId left, TokenId right) {
+    return (std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right)) * kMultiplier;
+  }
+  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 16); }
+  std::uint64_t filter_bit(std::uint64_t hash) const { return std::uint64_t{1} << (hash >> (shift_ - 3) & 63); }
+  std::size_t place_of(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> shift_); }
+  std::size_t filter_word(std::uint64_t hash) const { return place_of(hash) / (64 / kFilterBits); }
+  void enter(std::uint32_t index);
+  void resize(std::size_t num_slots);
+
+  base::PageVector<Pair> pairs_;  // in the order in which they came
+  base::PageVector<Slot> slots_;
+  base::PageVector<std::uint64_t> filter_;
+  unsigned shift_ = 0;
+  bool in_order_ = true;
 };
 
 // The merges of one text where no table lists them: two neighbours merge if their joint text is a piece, the lower rank

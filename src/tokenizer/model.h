@@ -22,6 +22,9 @@ class Model {
   virtual base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
                                     std::vector<Symbol>& out) const = 0;
 
+  // Says that about so many bytes of new words are still to come in a call, so that what pays for them is made now.
+  virtual void expect(std::size_t /*num_bytes*/) const {}
+
   // True where the result of a piece cannot depend on what stands before a character U+2581 that follows `previous`.
   virtual bool may_cut_before_space(char32_t /*previous*/) const { return false; }
   // False where that is never so.

@@ -16,6 +16,9 @@
 namespace vitrine::tokenizer {
 namespace {
 
+// A piece's places in the vocabulary's tables are fetched while so many before it are put in.
+constexpr std::size_t kPiecesAhead = 16;
+
 PieceType type_at(const std::vector<PieceType>& types, std::size_t index) {
   return types.empty() ? PieceType::kNormal : types[index];
 }
@@ -126,6 +129,7 @@ base::Result<void> add_typed_pieces(const std::vector<std::string_view>& pieces,
     num_bytes += piece.size();
   vocabulary.reserve(pieces.size(), num_bytes);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (i + kPiecesAhead < pieces.size()) vocabulary.prefetch(pieces[i + kPiecesAhead]);
     const auto id = static_cast<TokenId>(i);
     const auto done =
         is_listed(type_at(types, i)) ? vocabulary.add(id, pieces[i]) : vocabulary.add_unlisted(id, pieces[i]);

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "tokenizer/bpe_model.h"
 #include "tokenizer/json_components.h"
@@ -19,6 +21,11 @@ namespace vitrine::tokenizer {
 namespace {
 
 namespace ondemand = simdjson::ondemand;
+
+// Pieces that wait while their places in the vocabulary's tables are fetched.
+constexpr std::size_t kPieceBatch = 32;
+// Of JSON per merge, on average, in the vocabularies at hand: 20 to 50.
+constexpr std::size_t kLeastMergeBytes = 20;
 
 [[noreturn]] void fail(std::string_view path, std::string_view reason) {
   throw base::Exception(base::ErrorKind::kBadFile, fmt::format("{}: {}", path, reason));
@@ -73,14 +80,24 @@ void read_listed_vocabulary(const PaddedText& text, std::string_view part, Vocab
   ondemand::document document = parser.iterate(text.view(part));
   // About sixteen bytes of JSON per entry in the vocabularies at hand.
   vocabulary.reserve(part.size() / 16, part.size() / 2);
+  std::vector<std::pair<TokenId, std::string_view>> batch;
+  const auto add_batch = [&] {
+    for (const auto& [id, piece] : batch) {
+      if (auto done = vocabulary.add(id, piece); !done) fail("model.vocab", done.error().message);
+    }
+    batch.clear();
+  };
   for (auto field : document.get_object()) {
     const std::string_view piece = field.unescaped_key();
     const std::int64_t id = field.value().get_int64();
     if (id < 0 || id > Vocabulary::kMaxId) {
       fail("model.vocab", fmt::format("\"{}\" has id {}, which is not in 0..{}", piece, id, Vocabulary::kMaxId));
     }
-    if (auto done = vocabulary.add(static_cast<TokenId>(id), piece); !done) fail("model.vocab", done.error().message);
+    vocabulary.prefetch(piece);
+    batch.emplace_back(static_cast<TokenId>(id), piece);
+    if (batch.size() == kPieceBatch) add_batch();
   }
+  add_batch();
 }
 
 // A merge is "left right" or ["left", "right"].
@@ -112,16 +129,15 @@ Merges read_merges(const PaddedText& text, std::string_view part, const Vocabula
                    std::size_t prefix_bytes) {
   ondemand::parser parser;
   ondemand::document document = parser.iterate(text.view(part));
-  Merges merges{MergeTable(vocabulary.size()), FlatMap<char>()};
-  std::uint32_t rank = 0;
+  const std::size_t num_expected = std::min(part.size() / kLeastMergeBytes, 2 * vocabulary.size());
+  Merges merges{MergeTable(num_expected), FlatMap<char>()};
+  MergeReader reader("model.merges", vocabulary, merges.table, prefix_bytes);
   for (auto element : document.get_array()) {
-    const NamedMerge merge = read_merge(element.value(), rank);
-    if (auto done = add_merge(vocabulary, merge, rank, merges.table, prefix_bytes); !done) {
-      fail(fmt::format("model.merges[{}]", rank), done.error().message);
-    }
+    const NamedMerge merge = read_merge(element.value(), reader.num_added());
+    if (auto done = reader.add(merge); !done) throw base::Exception(done.error());
     note_join_to_space(merge, merges.joined_to_space);
-    ++rank;
   }
+  if (auto done = reader.finish(); !done) throw base::Exception(done.error());
   return merges;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/page_buffer.h"
 #include "base/result.h"
 #include "base/token_id.h"
 #include "tokenizer/flat_map.h"
@@ -38,6 +39,16 @@ class Vocabulary {
     const TokenId* id = short_ids_.find(short_key(piece));
     return id == nullptr ? std::nullopt : std::optional(*id);
   }
+  // Begins to load what find() will look at.
+  void prefetch(std::string_view piece) const {
+    if (piece.size() <= kMaxShort) return short_ids_.prefetch(short_key(piece));
+    __builtin_prefetch(&slots_[first_slot_of(hash_word(piece))]);
+  }
+  // The same for what lies behind what prefetch() loaded.
+  void prefetch_further(std::string_view piece) const {
+    if (piece.size() <= kMaxShort) return;
+    __builtin_prefetch(bytes_.data() + slots_[first_slot_of(hash_word(piece))].begin);
+  }
   std::size_t max_piece_bytes() const { return max_piece_bytes_; }
   // Of all pieces.
   std::size_t num_bytes() const { return bytes_.size(); }
@@ -54,6 +65,7 @@ class Vocabulary {
   struct Slot {
     std::uint32_t hash = 0;
     TokenId id = -1;
+    std::uint32_t begin = 0, length = 0;  // of the piece, as its entry has them
   };
 
   // Most lookups are of short pieces: those lie in a table whose keys are the pieces themselves.
@@ -67,13 +79,15 @@ class Vocabulary {
   std::optional<TokenId> find_long(std::string_view piece) const;
   const Entry& entry(TokenId id) const { return entries_[static_cast<std::size_t>(id)]; }
   base::Result<void> store(TokenId id, std::string_view piece);
-  std::size_t slot_of(std::string_view piece, std::uint32_t hash) const;
-  void grow();
+  std::size_t first_slot_of(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> slot_shift_); }
+  std::size_t slot_of(std::string_view piece, std::uint64_t hash) const;
+  void resize_slots(std::size_t num_slots);
 
   std::string bytes_;
   std::vector<Entry> entries_;
   FlatMap<TokenId> short_ids_;
-  std::vector<Slot> slots_ = std::vector<Slot>(16);  // of the pieces that are longer
+  base::PageVector<Slot> slots_ = base::PageVector<Slot>(16);  // of the pieces that are longer
+  unsigned slot_shift_ = 60;
   std::size_t num_long_ = 0;
   std::size_t max_piece_bytes_ = 0;
 };

@@ -65,7 +65,18 @@ base::Result<void> WordEncoder::append_block(std::string_view text, std::vector<
     }
   }
   ids.resize(static_cast<std::size_t>(out - ids.data()));
+  expect_new_words(text.size());
   return {};
+}
+
+// New words become rarer: half the share that the last blocks had of them is a guess that seldom is too high.
+void WordEncoder::expect_new_words(std::size_t block_bytes) {
+  constexpr double kWeight = 0.25;
+  bytes_to_come_ -= std::min(bytes_to_come_, block_bytes);
+  const double share = static_cast<double>(new_bytes_) / static_cast<double>(block_bytes);
+  new_share_ += kWeight * (share - new_share_);
+  model_.expect(static_cast<std::size_t>(new_share_ / 2 * static_cast<double>(bytes_to_come_)));
+  new_bytes_ = 0;
 }
 
 inline void WordEncoder::prepare(std::string_view word, const char* readable, Probe& probe) const {
@@ -97,6 +108,7 @@ inline base::Result<void> WordEncoder::append_word(std::string_view word, const 
 
 base::Result<void> WordEncoder::append_new(std::string_view word, TokenId*& out) {
   symbols_.clear();
+  new_bytes_ += word.size();
   if (auto done = model_.encode(word, scratch_, symbols_); !done) return done;
   out = std::ranges::transform(symbols_, out, &Symbol::id).out;
   return {};

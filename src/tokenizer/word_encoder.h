@@ -22,7 +22,7 @@ class WordEncoder {
  public:
   // The model and the caches must outlive it. text_bytes: of all texts to come, about.
   WordEncoder(const Model& model, ScanFunction scan, IdCachePool& caches, std::size_t text_bytes)
-      : model_(model), scan_(scan), caches_(caches), cache_(caches.take(text_bytes)) {}
+      : model_(model), scan_(scan), caches_(caches), cache_(caches.take(text_bytes)), bytes_to_come_(text_bytes) {}
   ~WordEncoder() { caches_.give_back(std::move(cache_)); }
   WordEncoder(const WordEncoder&) = delete;
   WordEncoder& operator=(const WordEncoder&) = delete;
@@ -41,6 +41,7 @@ class WordEncoder {
   };
 
   base::Result<void> append_block(std::string_view text, std::vector<TokenId>& ids);
+  void expect_new_words(std::size_t block_bytes);
   void prepare(std::string_view word, const char* readable, Probe& probe) const;
   base::Result<void> append_word(std::string_view word, const Probe& probe, TokenId*& out);
   base::Result<void> append_new(std::string_view word, TokenId*& out);
@@ -51,6 +52,9 @@ class WordEncoder {
   std::unique_ptr<IdCache> cache_;
   std::vector<Range> words_;
   std::vector<Symbol> symbols_, scratch_;
+  std::size_t bytes_to_come_;   // behind the blocks so far
+  std::size_t new_bytes_ = 0;   // of the block, in words that the model encoded
+  double new_share_ = 1;        // of the last blocks, about
 };
 
 }  // namespace vitrine::tokenizer
