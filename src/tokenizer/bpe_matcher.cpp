@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <future>
-#include <numeric>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "tokenizer/byte_alphabet.h"
@@ -27,27 +28,53 @@ class DeadEnds {
 // The tokens of a pair are fetched while so many pairs before it are looked at.
 constexpr std::size_t kPairsAhead = 16;
 
-// The indices of pairs by the length of what they make, of one length the lowest rank first.
-class PairsByLength {
+// Pairs whose time has come, the shortest first, and those that wait for a part.
+class PairsInTime {
  public:
-  PairsByLength(const Vocabulary& vocabulary, std::span<const MergeTable::Pair> pairs)
-      : ends_(vocabulary.max_piece_bytes() + 2), indices_(pairs.size()) {
-    const auto length_of = [&](const MergeTable::Pair& pair) { return vocabulary.piece(pair.merge.merged).size(); };
-    for (const MergeTable::Pair& pair : pairs)
-      ++ends_[length_of(pair) + 1];
-    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
-    for (std::uint32_t i = 0; i < pairs.size(); ++i)
-      indices_[ends_[length_of(pairs[i])]++] = i;
+  PairsInTime(const Vocabulary& vocabulary, std::span<const MergeTable::Pair> pairs)
+      : vocabulary_(vocabulary), pairs_(pairs), first_waiting_(vocabulary.size(), kNone) {}
+
+  void add(std::uint32_t index) {
+    due_.push_back(index);
+    if (due_.size() > 1) std::push_heap(due_.begin(), due_.end(), Longer{*this});
   }
-  std::size_t num_lengths() const { return ends_.size(); }
-  std::span<const std::uint32_t> indices(std::size_t length) const {
-    const std::uint32_t begin = length == 0 ? 0 : ends_[length - 1];
-    return std::span(indices_).subspan(begin, ends_[length] - begin);
+  // nullptr where none is left.
+  const MergeTable::Pair* take() {
+    if (due_.empty()) return nullptr;
+    if (due_.size() > 1) std::pop_heap(due_.begin(), due_.end(), Longer{*this});
+    const std::uint32_t index = due_.back();
+    due_.pop_back();
+    return &pairs_[index];
+  }
+  void wait_for(TokenId part, const MergeTable::Pair& pair) {
+    std::uint32_t& first = first_waiting_[static_cast<std::size_t>(part)];
+    waiting_.push_back({static_cast<std::uint32_t>(&pair - pairs_.data()), first});
+    first = static_cast<std::uint32_t>(waiting_.size() - 1);
+  }
+  void add_what_waits_for(TokenId part) {
+    std::uint32_t i = std::exchange(first_waiting_[static_cast<std::size_t>(part)], kNone);
+    for (; i != kNone; i = waiting_[i].next)
+      add(waiting_[i].index);
   }
 
  private:
-  std::vector<std::uint32_t> ends_;  // where those of a length end; while they are sorted, where the next one goes
-  std::vector<std::uint32_t> indices_;
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  struct Waiting {
+    std::uint32_t index;  // of the pair
+    std::uint32_t next;
+  };
+
+  std::size_t length(std::uint32_t index) const { return vocabulary_.piece(pairs_[index].merge.merged).size(); }
+  struct Longer {
+    const PairsInTime& pairs;
+    bool operator()(std::uint32_t a, std::uint32_t b) const { return pairs.length(a) > pairs.length(b); }
+  };
+
+  const Vocabulary& vocabulary_;
+  std::span<const MergeTable::Pair> pairs_;
+  std::vector<std::uint32_t> due_;            // a heap
+  std::vector<std::uint32_t> first_waiting_;  // by the part
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace
@@ -70,7 +97,7 @@ std::unique_ptr<BpeMatcher> BpeMatcher::build(const Source& source) {
   std::unique_ptr<BpeMatcher> matcher(new BpeMatcher(source, pairs.size()));
   // Two halves that need nothing of each other; where no thread is to be had, one after the other.
   auto filled = std::async(std::launch::async | std::launch::deferred, [&] { return matcher->fill_trie(source); });
-  matcher->find_last_merges(source, pairs);
+  matcher->find_last_merges(source.vocabulary, pairs);
   const bool knows_all = matcher->knows_all_that_merges_make(source, pairs);
   if (!filled.get() || !knows_all) return nullptr;
   return matcher;
@@ -97,9 +124,8 @@ inline bool BpeMatcher::stay_apart(TokenId left, TokenId right) const {
   return apart;
 }
 
-// Whether both come to be, beside each other, without a merge across their border, and stay.
-bool BpeMatcher::find_apart(TokenId left, TokenId right) const {
-  if (!is_made(left) || !is_made(right) || pairs_.find(left, right) >= 0) return false;
+// Whether two tokens come to be, beside each other, without a merge across their border.
+bool BpeMatcher::come_to_stand(TokenId left, TokenId right) const {
   while (const std::uint32_t harmless_from = undo(left, right)) {
     const TokenId joint = pairs_.find(left, right);
     if (joint >= 0 && token(joint).time < harmless_from) return false;
@@ -107,50 +133,32 @@ bool BpeMatcher::find_apart(TokenId left, TokenId right) const {
   return true;
 }
 
-// A token's last merge is the pair whose tokens come to stand beside each other without another merge across them. If
-// a vocabulary lists more pairs for a token, those never meet. A part may come later than the pair's rank says: then
-// the pair merges as soon as the part is there. Parts are shorter than what they make.
-void BpeMatcher::find_last_merges(const Source& source, std::span<const MergeTable::Pair> pairs) {
-  const PairsByLength by_length(source.vocabulary, pairs);
-  for (std::size_t length = 0; length < by_length.num_lengths(); ++length)
-    find_last_merges_of(source.merges, pairs, by_length.indices(length));
+bool BpeMatcher::find_apart(TokenId left, TokenId right) const {
+  return is_made(left) && is_made(right) && pairs_.find(left, right) < 0 && come_to_stand(left, right);
 }
 
-// Of tokens of one length, none of which is a part of another: some are looked at in turn, so that what one needs is
-// fetched while the others are undone.
-void BpeMatcher::find_last_merges_of(const MergeTable& merges, std::span<const MergeTable::Pair> pairs,
-                                     std::span<const std::uint32_t> indices) {
-  struct Undone {
-    const MergeTable::Pair* pair;
-    TokenId left, right;
-    std::uint32_t harmless_from = 0;
-  };
-  std::array<Undone, 16> some;
-  std::size_t num_undone = 0;
-  for (std::size_t next = 0; next < indices.size() || num_undone > 0;) {
-    for (; num_undone < some.size() && next < indices.size(); ++next) {
-      if (next + kPairsAhead < indices.size()) prefetch(pairs[indices[next + kPairsAhead]]);
-      const MergeTable::Pair& pair = pairs[indices[next]];
-      if (is_made(pair.merge.merged) || !is_made(pair.left) || !is_made(pair.right)) continue;
-      some[num_undone++] = {&pair, pair.left, pair.right};
+// A token's last merge is the pair whose tokens come to stand beside each other without another merge across them. If
+// a vocabulary lists more pairs for a token, those never meet. A part may come later than the pair's rank says: then
+// the pair merges as soon as the part is there. In this order, at one time the shorter first, all last merges that could
+// matter to a pair are found before it; what is no last merge never stands at a border.
+void BpeMatcher::find_last_merges(const Vocabulary& vocabulary, std::span<const MergeTable::Pair> pairs) {
+  PairsInTime in_time(vocabulary, pairs);
+  for (std::size_t begin = 0, end = 0; begin < pairs.size(); begin = end) {
+    for (; end < pairs.size() && pairs[end].merge.rank == pairs[begin].merge.rank; ++end) {
+      if (end + kPairsAhead < pairs.size()) prefetch(pairs[end + kPairsAhead]);
+      in_time.add(static_cast<std::uint32_t>(end));
     }
-    for (Undone& undone : std::span(some).first(num_undone)) {
-      undone.harmless_from = undo(undone.left, undone.right);
-      if (undone.harmless_from > 0) merges.prefetch(undone.left, undone.right);
-    }
-    std::size_t num_left = 0;
-    for (const Undone& undone : std::span(some).first(num_undone)) {
-      if (undone.harmless_from == 0) {
-        if (!is_made(undone.pair->merge.merged)) set_merge(*undone.pair);
-        continue;
+    while (const MergeTable::Pair* pair = in_time.take()) {
+      if (is_made(pair->merge.merged)) continue;
+      if (!is_made(pair->left)) {
+        in_time.wait_for(pair->left, *pair);
+      } else if (!is_made(pair->right)) {
+        in_time.wait_for(pair->right, *pair);
+      } else if (come_to_stand(pair->left, pair->right)) {
+        set_merge(*pair);
+        in_time.add_what_waits_for(pair->merge.merged);
       }
-      const Merge across = merges.find({undone.left, 0}, {undone.right, 0});
-      if (across.merged >= 0 && across.rank + 1 < undone.harmless_from) continue;
-      __builtin_prefetch(&token(undone.left));
-      __builtin_prefetch(&token(undone.right));
-      some[num_left++] = undone;
     }
-    num_undone = num_left;
   }
 }
 

@@ -58,9 +58,7 @@ class BpeMatcher {
 
   BpeMatcher(const Source& source, std::size_t num_pairs);
 
-  void find_last_merges(const Source& source, std::span<const MergeTable::Pair> pairs);
-  void find_last_merges_of(const MergeTable& merges, std::span<const MergeTable::Pair> pairs,
-                           std::span<const std::uint32_t> indices);
+  void find_last_merges(const Vocabulary& vocabulary, std::span<const MergeTable::Pair> pairs);
   void prefetch(const MergeTable::Pair& pair) const {
     for (const TokenId id : {pair.left, pair.right, pair.merge.merged})
       __builtin_prefetch(&token(id));
@@ -72,6 +70,7 @@ class BpeMatcher {
   const Token& token(TokenId id) const { return tokens_[static_cast<std::size_t>(id)]; }
   bool is_made(TokenId id) const { return token(id).made != kNever; }
   std::uint32_t undo(TokenId& left, TokenId& right) const;
+  bool come_to_stand(TokenId left, TokenId right) const;
   bool stay_apart(TokenId left, TokenId right) const;
   bool find_apart(TokenId left, TokenId right) const;
   bool take_longest(std::string_view piece, std::vector<Symbol>& tokens) const;

@@ -69,13 +69,13 @@ base::Result<void> WordEncoder::append_block(std::string_view text, std::vector<
   return {};
 }
 
-// New words become rarer: half the share that the last blocks had of them is a guess that seldom is too high.
+// New words become rarer: three quarters of the share that the last blocks had of them is a guess.
 void WordEncoder::expect_new_words(std::size_t block_bytes) {
-  constexpr double kWeight = 0.25;
+  constexpr double kWeight = 0.25, kShareToCome = 0.75;
   bytes_to_come_ -= std::min(bytes_to_come_, block_bytes);
   const double share = static_cast<double>(new_bytes_) / static_cast<double>(block_bytes);
   new_share_ += kWeight * (share - new_share_);
-  model_.expect(static_cast<std::size_t>(new_share_ / 2 * static_cast<double>(bytes_to_come_)));
+  model_.expect(static_cast<std::size_t>(kShareToCome * new_share_ * static_cast<double>(bytes_to_come_)));
   new_bytes_ = 0;
 }
 
