@@ -12,7 +12,7 @@ namespace {
 // Merging so much costs about as much more than matching as it costs to build a matcher of a large vocabulary.
 constexpr std::size_t kBytesThatPay = std::size_t{320} << 10;
 // What is expected counts once so much has been merged.
-constexpr std::size_t kBytesThatTell = std::size_t{16} << 10;
+constexpr std::size_t kBytesThatTell = std::size_t{32} << 10;
 
 ByteIds find_byte_symbols(const Vocabulary& vocabulary) {
   ByteIds ids{};
