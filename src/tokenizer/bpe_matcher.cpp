@@ -231,6 +231,7 @@ inline bool BpeMatcher::take_longest(std::string_view piece, std::vector<Symbol>
     const TokenTrie::Match match = trie_.longest(piece.substr(pos));
     if (match.id < 0) return false;
     if (pos > 0) known_pairs_.prefetch(tokens.back().id, match.id);
+    __builtin_prefetch(&token(match.id));
     tokens.push_back({match.id, match.length});
     pos += match.length;
   }
