@@ -93,7 +93,7 @@ std::unique_ptr<BpeMatcher> BpeMatcher::build(const Source& source) {
   if (source.vocabulary.size() > static_cast<std::size_t>(kMaxId)) return nullptr;
   std::vector<MergeTable::Pair> room;
   const std::span<const MergeTable::Pair> pairs = source.merges.in_order(room);
-  if (!pairs.empty() && pairs.back().merge.rank >= kNever - 1) return nullptr;
+  if (!pairs.empty() && pairs.back().merge.rank + std::uint64_t{1} >= kNever) return nullptr;
   std::unique_ptr<BpeMatcher> matcher(new BpeMatcher(source, pairs.size()));
   // Two halves that need nothing of each other; where no thread is to be had, one after the other.
   auto filled = std::async(std::launch::async | std::launch::deferred, [&] { return matcher->fill_trie(source); });
@@ -127,14 +127,13 @@ inline bool BpeMatcher::stay_apart(TokenId left, TokenId right) const {
 // Whether two tokens come to be, beside each other, without a merge across their border.
 bool BpeMatcher::come_to_stand(TokenId left, TokenId right) const {
   while (const std::uint32_t harmless_from = undo(left, right)) {
-    const TokenId joint = pairs_.find(left, right);
-    if (joint >= 0 && token(joint).time < harmless_from) return false;
+    if (pairs_.find(left, right) < harmless_from) return false;
   }
   return true;
 }
 
 bool BpeMatcher::find_apart(TokenId left, TokenId right) const {
-  return is_made(left) && is_made(right) && pairs_.find(left, right) < 0 && come_to_stand(left, right);
+  return is_made(left) && is_made(right) && pairs_.find(left, right) == kNever && come_to_stand(left, right);
 }
 
 // A token's last merge is the pair whose tokens come to stand beside each other without another merge across them. If
@@ -174,7 +173,7 @@ void BpeMatcher::set_merge(const MergeTable::Pair& pair) {
                                                           .time = time,
                                                           .made = std::max({time, left_made, right_made}) & kNever,
                                                           .left_came_last = left_made > right_made};
-  pairs_.insert(pair.left, pair.right, pair.merge.merged);
+  pairs_.insert(pair.left, pair.right, time);
 }
 
 // A token for which no last merge was found must be out of reach of the merges themselves.

@@ -40,7 +40,7 @@ class BpeMatcher {
   bool encode(std::string_view piece, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const;
 
  private:
-  static constexpr std::uint32_t kNever = (std::uint32_t{1} << 31) - 1;
+  static constexpr std::uint32_t kNever = PairTable::kNever;
   // How a token comes to be: by the merge of `left` and `right`, whose time is its rank + 1, as soon as both are there,
   // which is after all merges of times before `made`. A byte is there from time 0.
   struct Token {

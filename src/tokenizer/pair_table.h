@@ -9,12 +9,12 @@
 
 namespace vitrine::tokenizer {
 
-// What two tokens merge into, eight bytes a pair: tables of merges do not fit a processor's nearer caches, and each
-// lookup waits for one line of memory. Most pairs asked for do not merge; a filter of bits answers for nearly all of
-// those.
+// When two tokens merge, eight bytes a pair: tables of merges do not fit a processor's nearer caches, and each lookup
+// waits for one line of memory. Most pairs asked for do not merge; a filter of bits answers for nearly all of those.
 class PairTable {
  public:
   static constexpr TokenId kMaxId = (TokenId{1} << 21) - 2;
+  static constexpr std::uint32_t kNever = (std::uint32_t{1} << 22) - 1;
 
   explicit PairTable(std::size_t num_pairs)
       : slots_(std::bit_ceil(std::max<std::size_t>(64, 2 * num_pairs))),
@@ -22,15 +22,15 @@ class PairTable {
         slot_shift_(static_cast<unsigned>(64 - std::countr_zero(slots_.size()))),
         bit_shift_(static_cast<unsigned>(64 - std::countr_zero(filter_.size() * 64))) {}
 
-  // At most the pairs that the table was made for; ids up to kMaxId.
-  void insert(TokenId left, TokenId right, TokenId merged) {
+  // At most the pairs that the table was made for; ids up to kMaxId, times from 1 to below kNever.
+  void insert(TokenId left, TokenId right, std::uint32_t time) {
     const std::uint64_t key = key_of(left, right);
     const std::uint64_t hash = key * kMultiplier;
     filter_[(hash >> bit_shift_) / 64] |= bit_of(hash);
     std::size_t i = static_cast<std::size_t>(hash >> slot_shift_);
     while (slots_[i] != 0)
       i = (i + 1) & (slots_.size() - 1);
-    slots_[i] = key << kIdBits | static_cast<std::uint64_t>(merged + 1);
+    slots_[i] = key << kTimeBits | time;
   }
 
   // Begins to load what insert() will look at.
@@ -40,21 +40,21 @@ class PairTable {
     __builtin_prefetch(&filter_[(hash >> bit_shift_) / 64], 1);
   }
 
-  // -1 for a pair that does not merge.
-  TokenId find(TokenId left, TokenId right) const {
+  // kNever for a pair that does not merge.
+  std::uint32_t find(TokenId left, TokenId right) const {
     const std::uint64_t key = key_of(left, right);
     const std::uint64_t hash = key * kMultiplier;
-    if ((filter_[(hash >> bit_shift_) / 64] & bit_of(hash)) == 0) return -1;
+    if ((filter_[(hash >> bit_shift_) / 64] & bit_of(hash)) == 0) return kNever;
     for (std::size_t i = static_cast<std::size_t>(hash >> slot_shift_); slots_[i] != 0;
          i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i] >> kIdBits == key) return static_cast<TokenId>(slots_[i] & kIdMask) - 1;
+      if (slots_[i] >> kTimeBits == key) return static_cast<std::uint32_t>(slots_[i]) & kNever;
     }
-    return -1;
+    return kNever;
   }
 
  private:
   static constexpr unsigned kIdBits = 21;
-  static constexpr std::uint64_t kIdMask = (std::uint64_t{1} << kIdBits) - 1;
+  static constexpr unsigned kTimeBits = 22;
   static constexpr std::size_t kFilterBits = 16;                     // per pair
   static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
 
@@ -63,7 +63,7 @@ class PairTable {
   }
   std::uint64_t bit_of(std::uint64_t hash) const { return std::uint64_t{1} << (hash >> bit_shift_) % 64; }
 
-  base::PageVector<std::uint64_t> slots_;   // left, right, merged + 1, of 21 bits each; 0: free
+  base::PageVector<std::uint64_t> slots_;   // left and right of 21 bits, time of 22; 0: free
   base::PageVector<std::uint64_t> filter_;  // a bit per hash
   unsigned slot_shift_, bit_shift_;
 };
