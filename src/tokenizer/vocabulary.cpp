@@ -35,7 +35,7 @@ base::Result<void> Vocabulary::add(TokenId id, std::string_view piece) {
     short_ids_.insert(short_key(piece), id);
     return {};
   }
-  if (++num_long_ * 2 > slots_.size()) resize_slots(2 * slots_.size());
+  if (++num_long_ * 4 > slots_.size() * 3) resize_slots(2 * slots_.size());
   const std::uint64_t hash = hash_word(piece);
   slots_[slot_of(piece, hash)] = {static_cast<std::uint32_t>(hash), id, entry.begin, entry.length};
   return {};

@@ -151,6 +151,24 @@ TEST_P(PublishedVocabulary, GivesTheSameTokensOnceItIsMatched) {
     EXPECT_EQ(tokenizer->encode(texts[i], {}).value_or_throw(), merged[i]) << texts[i];
 }
 
+// In a text of new words alone the matcher is built after its first blocks.
+TEST_P(PublishedVocabulary, GivesTheSameTokensWhereATextIsMatchedFromItsMiddleOn) {
+  const auto file = testing::tokenizer_file(GetParam());
+  if (!file) VT_SKIP_WITHOUT(GetParam());
+  const auto tokenizer = testing::open_tokenizer(*file);
+  ASSERT_NE(tokenizer, nullptr);
+  std::mt19937 random(4);
+  std::string text;
+  while (text.size() < 600'000) {
+    for (std::size_t i = 1 + random() % 30; i > 0; --i)
+      base::append_utf8(text, 0x4E00 + static_cast<char32_t>(random() % 2000));
+    text += random() % 2 == 0 ? "\n" : "\xEF\xBC\x8C";
+  }
+  const auto half_merged = tokenizer->encode(text, {}).value_or_throw();
+  EXPECT_EQ(tokenizer->encode(text, {}).value_or_throw(), half_merged);
+  EXPECT_EQ(tokenizer->decode(half_merged), text);
+}
+
 INSTANTIATE_TEST_SUITE_P(Published, PublishedVocabulary,
                          ::testing::Values("smollm2", "llama3_1", "qwen3", "deepseek_v3", "gptoss"),
                          [](const auto& row) { return std::string(row.param); });
