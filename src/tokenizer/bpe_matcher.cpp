@@ -80,9 +80,7 @@ class PairsInTime {
 }  // namespace
 
 BpeMatcher::BpeMatcher(const Source& source, std::size_t num_pairs)
-    : take_whole_(source.take_whole),
-      tokens_(source.vocabulary.size()),
-      pairs_(std::min(num_pairs, tokens_.size())) {
+    : take_whole_(source.take_whole), tokens_(source.vocabulary.size()), pairs_(std::min(num_pairs, tokens_.size())) {
   for (const TokenId id : source.byte_ids) {
     if (id >= 0) tokens_[static_cast<std::size_t>(id)] = {.made = 0};
   }
@@ -103,8 +101,8 @@ std::unique_ptr<BpeMatcher> BpeMatcher::build(const Source& source) {
   return matcher;
 }
 
-// Undoes the last merge of two neighbours, each made of its own bytes; of one time, what lies to the left was first. The
-// answer: from which time on a merge across the border would have come too late, 0 for two bytes.
+// Undoes the last merge of two neighbours, each made of its own bytes; of one time, what lies to the left was first.
+// The answer: from which time on a merge across the border would have come too late, 0 for two bytes.
 inline std::uint32_t BpeMatcher::undo(TokenId& left, TokenId& right) const {
   const Token& l = token(left);
   const Token& r = token(right);
@@ -138,8 +136,8 @@ bool BpeMatcher::find_apart(TokenId left, TokenId right) const {
 
 // A token's last merge is the pair whose tokens come to stand beside each other without another merge across them. If
 // a vocabulary lists more pairs for a token, those never meet. A part may come later than the pair's rank says: then
-// the pair merges as soon as the part is there. In this order, at one time the shorter first, all last merges that could
-// matter to a pair are found before it; what is no last merge never stands at a border.
+// the pair merges as soon as the part is there. In this order, at one time the shorter first, all last merges that
+// could matter to a pair are found before it; what is no last merge never stands at a border.
 void BpeMatcher::find_last_merges(const Vocabulary& vocabulary, std::span<const MergeTable::Pair> pairs) {
   PairsInTime in_time(vocabulary, pairs);
   for (std::size_t begin = 0, end = 0; begin < pairs.size(); begin = end) {

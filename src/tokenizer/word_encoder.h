@@ -52,9 +52,9 @@ class WordEncoder {
   std::unique_ptr<IdCache> cache_;
   std::vector<Range> words_;
   std::vector<Symbol> symbols_, scratch_;
-  std::size_t bytes_to_come_;   // behind the blocks so far
-  std::size_t new_bytes_ = 0;   // of the block, in words that the model encoded
-  double new_share_ = 1;        // of the last blocks, about
+  std::size_t bytes_to_come_;  // behind the blocks so far
+  std::size_t new_bytes_ = 0;  // of the block, in words that the model encoded
+  double new_share_ = 1;       // of the last blocks, about
 };
 
 }  // namespace vitrine::tokenizer

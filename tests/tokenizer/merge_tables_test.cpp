@@ -117,9 +117,10 @@ struct TrieOfTexts {
 
 // Bytes of characters of one to four bytes, and of none: few values, so that texts share beginnings.
 std::string random_bytes(std::mt19937& random, std::size_t max_size) {
-  constexpr std::string_view kBytes("\x00"
-                                    "ab\x80\x81\xBF\xC3\xE4\xE5\xEF\xF0\xFF",
-                                    12);
+  constexpr std::string_view kBytes(
+      "\x00"
+      "ab\x80\x81\xBF\xC3\xE4\xE5\xEF\xF0\xFF",
+      12);
   std::string text(1 + random() % max_size, 'a');
   for (char& byte : text)
     byte = kBytes[random() % kBytes.size()];
