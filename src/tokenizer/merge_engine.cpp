@@ -165,24 +165,24 @@ void MergeTable::insert(TokenId left, TokenId right, Merge merge) {
   in_order_ = in_order_ && (pairs_.empty() || pairs_.back().merge.rank <= merge.rank);
   pairs_.push_back({left, right, merge});
   if (pairs_.size() * 4 > slots_.size() * 3) return resize(2 * slots_.size());
-  enter(static_cast<std::uint32_t>(pairs_.size() - 1));
+  enter(pairs_.back());
 }
 
-void MergeTable::enter(std::uint32_t index) {
-  const std::uint64_t hash = hash_of(pairs_[index].left, pairs_[index].right);
+void MergeTable::enter(const Pair& pair) {
+  const std::uint64_t hash = hash_of(pair.left, pair.right);
   filter_[filter_word(hash)] |= filter_bit(hash);
   std::size_t i = place_of(hash);
-  while (slots_[i].index != kFree)
+  while (slots_[i].merge.merged >= 0)
     i = (i + 1) & (slots_.size() - 1);
-  slots_[i] = {tag_of(hash), index};
+  slots_[i] = pair;
 }
 
 void MergeTable::resize(std::size_t num_slots) {
   slots_.assign(num_slots, {});
   filter_.assign(std::max<std::size_t>(1, num_slots * kFilterBits / 64), 0);
   shift_ = static_cast<unsigned>(64 - std::countr_zero(num_slots));
-  for (std::uint32_t index = 0; index < pairs_.size(); ++index)
-    enter(index);
+  for (const Pair& pair : pairs_)
+    enter(pair);
 }
 
 std::span<const MergeTable::Pair> MergeTable::in_order(std::vector<Pair>& room) const {

@@ -25,12 +25,12 @@ struct Merge {
   TokenId merged = -1;
 };
 
-// All merges of a vocabulary, by the pair they join. The pairs lie as they came; what finds them are a filter of bits,
-// which answers for most pairs that do not merge, and eight bytes a place, so that both stay in nearer caches.
+// All merges of a vocabulary, by the pair they join: as they came, and by the hash of the pair. Most pairs asked for do
+// not merge; a filter of bits, which fits a processor's nearer caches, answers for nearly all of those.
 class MergeTable {
  public:
   struct Pair {
-    TokenId left, right;
+    TokenId left = -1, right = -1;
     Merge merge;
   };
 
@@ -41,10 +41,8 @@ class MergeTable {
   Merge find(const Symbol& left, const Symbol& right) const {
     const std::uint64_t hash = hash_of(left.id, right.id);
     if ((filter_[filter_word(hash)] & filter_bit(hash)) == 0) return {};
-    for (std::size_t i = place_of(hash); slots_[i].index != kFree; i = (i + 1) & (slots_.size() - 1)) {
-      if (slots_[i].tag != tag_of(hash)) continue;
-      const Pair& pair = pairs_[slots_[i].index];
-      if (pair.left == left.id && pair.right == right.id) return pair.merge;
+    for (std::size_t i = place_of(hash); slots_[i].merge.merged >= 0; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].left == left.id && slots_[i].right == right.id) return slots_[i].merge;
     }
     return {};
   }
@@ -60,26 +58,19 @@ class MergeTable {
   std::span<const Pair> in_order(std::vector<Pair>& room) const;
 
  private:
-  static constexpr std::uint32_t kFree = 0xFFFFFFFFu;
   static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
   static constexpr std::size_t kFilterBits = 8;                      // per place: filter_bit knows
-  struct Slot {
-    std::uint32_t tag = 0;
-    std::uint32_t index = kFree;  // of the pair
-  };
-
   static std::uint64_t hash_of(TokenId left, TokenId right) {
     return (std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right)) * kMultiplier;
   }
-  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 16); }
   std::uint64_t filter_bit(std::uint64_t hash) const { return std::uint64_t{1} << (hash >> (shift_ - 3) & 63); }
   std::size_t place_of(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> shift_); }
   std::size_t filter_word(std::uint64_t hash) const { return place_of(hash) / (64 / kFilterBits); }
-  void enter(std::uint32_t index);
+  void enter(const Pair& pair);
   void resize(std::size_t num_slots);
 
   base::PageVector<Pair> pairs_;  // in the order in which they came
-  base::PageVector<Slot> slots_;
+  base::PageVector<Pair> slots_;  // by their hash; one whose merge makes nothing is free
   base::PageVector<std::uint64_t> filter_;
   unsigned shift_ = 0;
   bool in_order_ = true;
