@@ -113,6 +113,10 @@ ApiError dead_key() {
   return {.status = 401, .message = "the API key was revoked or rotated meanwhile", .code = "invalid_api_key"};
 }
 
+ApiError server_stops() {
+  return {.status = 503, .message = "the server is stopping; ask again later", .code = "stopping"};
+}
+
 // Nobody reads it; 499 is how nginx counts such requests.
 ApiError client_gone() {
   return {.status = 499, .message = "the client closed the connection", .code = "client_gone"};
@@ -120,7 +124,8 @@ ApiError client_gone() {
 
 // What the exchange is answered in place of `error`, which may be no more than what followed.
 ApiError true_error(const Exchange& exchange, const ApiError& error) {
-  if (exchange.is_cut()) return dead_key();
+  if (exchange.cut_reason() == CutReason::kDeadKey) return dead_key();
+  if (exchange.cut_reason() == CutReason::kServerStops) return server_stops();
   return exchange.is_gone() ? client_gone() : error;
 }
 
@@ -170,7 +175,13 @@ class Router::Entry {
 void Router::cut_dead_keys() {
   for (const OpenExchange& open : open_) {
     const auto& grant = open.admission.grant;
-    if (grant && !open.exchange->is_cut() && !access_.holds(*grant)) open.exchange->cut();
+    if (grant && !open.exchange->is_cut() && !access_.holds(*grant)) open.exchange->cut(CutReason::kDeadKey);
+  }
+}
+
+void Router::cut_all() {
+  for (const OpenExchange& open : open_) {
+    if (!open.exchange->is_cut()) open.exchange->cut(CutReason::kServerStops);
   }
 }
 

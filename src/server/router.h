@@ -31,6 +31,8 @@ class Router final : public ExchangeHandler {
   std::size_t num_open() const { return open_.size(); }
   // Ends the answers to keys that were revoked or rotated meanwhile, as far as access has seen it.
   void cut_dead_keys();
+  // Ends all that are still under way, for the server stops.
+  void cut_all();
 
  private:
   // What was found of a request: its route, then who asks.

@@ -20,6 +20,7 @@ namespace vitrine::server {
 namespace {
 
 constexpr std::chrono::milliseconds kKeyInterval{500};  // how long the answer to a dead key may go on
+constexpr std::chrono::seconds kCutTime{2};             // in which answers that a stop ends are told so
 constexpr std::chrono::seconds kUseInterval{60};
 constexpr std::chrono::milliseconds kModelInterval{500};  // between looks for models that nobody uses
 
@@ -164,7 +165,11 @@ class Server::State {
   }
 
   void check_stopped() {
-    if (router_.num_open() == 0 || std::chrono::steady_clock::now() >= deadline_) return context_.stop();
+    const auto now = std::chrono::steady_clock::now();
+    // After a fault nothing more comes of them.
+    const auto cut_time = service_.is_faulty() ? std::chrono::seconds(0) : kCutTime;
+    if (router_.num_open() == 0 || now >= deadline_ + cut_time) return context_.stop();
+    if (now >= deadline_) router_.cut_all();
     clock_.expires_after(std::chrono::milliseconds(20));
     clock_.async_wait([this](const boost::system::error_code& error) {
       if (!error) check_stopped();

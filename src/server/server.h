@@ -53,8 +53,8 @@ class Server {
   std::string url() const;
   // Keys that were live at the start. Without any, whoever reaches the server may use it.
   std::size_t num_keys() const;
-  // Serves until SIGTERM, SIGINT, stop() or fail(): then takes nothing new, gives what is on its way its grace, and
-  // returns. A second signal ends that at once.
+  // Serves until SIGTERM, SIGINT, stop() or fail(): then takes nothing new, gives what is on its way its grace, ends
+  // what is left with an error, and returns. A second signal ends that at once.
   void run();
   // Any thread.
   void stop();

@@ -3,8 +3,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -17,7 +19,9 @@
 namespace vitrine::server {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ServerOptions impatient() {
   ServerOptions options;
@@ -167,6 +171,40 @@ TEST(UnixSocket, ServesAndIsTakenAwayAtTheEnd) {
   ::close(client);
   server.stop();
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+class StopOfServer : public ::testing::Test {
+ protected:
+  // What a client gets whose answer takes longer than the server waits when it is stopped.
+  static std::string rest_of_answer(bool is_streamed) {
+    ServerOptions hasty;
+    hasty.grace = std::chrono::seconds(0);
+    TestServer server(hasty, TestServer::patient_engine());
+    SocketClient client(server.port());
+    client.send(post(
+        "/v1/completions",
+        fmt::format(R"({{"prompt": "abc", "max_tokens": 200000, "ignore_eos": true, "stream": {}}})", is_streamed)));
+    while (server.stats().num_steps == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::string rest = is_streamed ? client.receive_some() : "";
+    server.stop();
+    for (std::string some = client.receive_some(); !some.empty(); some = client.receive_some())
+      rest += some;
+    return rest;
+  }
+};
+
+TEST_F(StopOfServer, AStreamThatItCutsSaysSoAndEnds) {
+  const std::string rest = rest_of_answer(true);
+  EXPECT_THAT(rest, HasSubstr("\"stopping\""));
+  EXPECT_THAT(rest, Not(HasSubstr("[DONE]")));
+  EXPECT_THAT(rest, EndsWith("\r\n0\r\n\r\n"));
+}
+
+TEST_F(StopOfServer, AnAnswerThatItCutsIsUnavailable) {
+  const std::string rest = rest_of_answer(false);
+  EXPECT_THAT(rest, HasSubstr("HTTP/1.1 503"));
+  EXPECT_THAT(rest, HasSubstr("\"stopping\""));
 }
 
 TEST(Listening, ATakenPortIsUnavailable) {

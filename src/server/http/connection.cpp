@@ -165,8 +165,8 @@ class ConnectionExchange final : public Exchange {
     stream_.socket().cancel(ignored);
   }
 
-  void cut() override {
-    set_cut();
+  void cut(CutReason reason) override {
+    set_cut(reason);
     if (watch_ != nullptr) (*watch_)();
     error_code ignored;
     stream_.socket().cancel(ignored);

@@ -18,6 +18,9 @@
 
 namespace vitrine::server {
 
+// Why an answer is ended before it is whole: its client may have no more, or nobody can make it any more.
+enum class CutReason { kNone, kDeadKey, kServerStops };
+
 // One request and the way to answer it: either respond() once, or begin_events(), write_events() any number of times
 // and end_events(). Used on the thread of the sockets. Functions that write throw boost::system::system_error when the
 // client is gone or takes nothing for too long; the connection is over then.
@@ -74,13 +77,14 @@ class Exchange {
   // `gone` is called once if the client closes the connection or cut() is called, until unwatch().
   virtual void watch(std::function<void()> gone) = 0;
   virtual void unwatch() = 0;
-  // Ends the answer because its client may have no more: as though the client had gone, but it can still be told why,
+  // Ends the answer before it is whole: as though the client had gone, but it can still be told why,
   // unless a write waits for a client that reads nothing.
-  virtual void cut() = 0;
-  bool is_cut() const { return is_cut_; }
+  virtual void cut(CutReason reason) = 0;
+  bool is_cut() const { return cut_reason_ != CutReason::kNone; }
+  CutReason cut_reason() const { return cut_reason_; }
   // Said by whoever watched that the client closed the connection.
   void set_gone() { is_gone_ = true; }
-  bool is_gone() const { return is_gone_ && !is_cut_; }
+  bool is_gone() const { return is_gone_ && !is_cut(); }
 
  protected:
   using TimePoint = std::chrono::steady_clock::time_point;
@@ -88,7 +92,7 @@ class Exchange {
   Exchange(HttpRequest request, std::string id, TimePoint head_came)
       : request_(std::move(request)), id_(std::move(id)), head_came_(head_came) {}
   void set_begun(unsigned status) { status_ = status; }
-  void set_cut() { is_cut_ = true; }
+  void set_cut(CutReason reason) { cut_reason_ = reason; }
   const HttpHeaders& headers() const { return headers_; }
 
  private:
@@ -104,7 +108,7 @@ class Exchange {
   std::vector<std::string> path_values_;
   HttpHeaders headers_;
   unsigned status_ = 0;
-  bool is_cut_ = false;
+  CutReason cut_reason_ = CutReason::kNone;
   bool is_gone_ = false;
 };
 
