@@ -6,6 +6,7 @@ import pathlib
 import re
 import shlex
 import subprocess
+import sys
 import urllib.error
 import urllib.request
 
@@ -14,6 +15,8 @@ import pytest
 from conftest import find_tool, run_keys
 
 ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "scripts/check_deploy"))
+import dockerfile  # noqa: E402  what scripts/check_deploy reads it with
 DEPLOY = ROOT / "deploy"
 METRIC = re.compile(r"\b((?:vllm:|vitrine_)[a-z0-9_]+)(\{[^}]*\})?")
 
@@ -118,6 +121,24 @@ def test_the_units_settings_are_flags_of_serve():
             assert re.search(rf"{flag}\b", flags), flag
 
 
+def served_flags(file):
+    """The flags of `serve` there, without its address."""
+    found = re.search(r'VITRINE_FLAGS=([^"\n]*)|^CMD \["serve", (.*)\]', read(file), re.MULTILINE)
+    words = shlex.split(found[1] or found[2].replace(",", ""))
+    return [word for number, word in enumerate(words) if not {"--host", "--port"} & set(words[max(number - 1, 0):number + 1])]
+
+
+@pytest.mark.parametrize("file", ["deploy/vitrine.env", "deploy/vitrine.service", "deploy/Dockerfile"])
+def test_the_services_log_is_json_alone(file, tmp_path):
+    command = [os.environ["VITRINE_BINARY"], "serve", os.environ["VITRINE_TEST_MODEL"], *served_flags(file), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "VITRINE_STATE": str(tmp_path)}) as process:
+        lines = [process.stderr.readline()]
+        process.terminate()
+        lines += process.stderr.readlines()
+        assert process.wait(timeout=35) == 0, lines
+    assert [json.loads(line)["event"] for line in lines] == ["start", "stop"]
+
+
 # ---- the container ----
 
 def packages(name):
@@ -126,8 +147,7 @@ def packages(name):
 
 
 def dockerfile_steps():
-    text = re.sub(r"^#.*\n", "", read("deploy/Dockerfile"), flags=re.MULTILINE).replace("\\\n", " ")
-    return [tuple(line.split(None, 1)) for line in text.splitlines() if line.strip()]
+    return [(step.name, step.text) for step in dockerfile.parse_instructions(read("deploy/Dockerfile"))]
 
 
 def test_the_container_installs_what_the_lists_name():
@@ -164,7 +184,7 @@ def test_the_list_of_libraries_is_that_of_the_binary():
     for library in libraries:
         found = subprocess.check_output(["dpkg-query", "-S", f"*/x86_64-linux-gnu/{library}"], text=True)
         owners.add(found.split(":")[0])
-    assert owners - {"libc6"} == set(packages("run")) - {"ca-certificates"}
+    assert owners - {"libc6"} == set(packages("run")) - {"ca-certificates", "python3-pip"}
 
 
 def test_the_containers_health_check_tells_a_server_from_none(server):
