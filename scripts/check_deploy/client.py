@@ -75,5 +75,8 @@ class Stream:
         """Every token came, then the closing mark."""
         return self.failure is None and self.events[-1:] == ["[DONE]"] and '"finish_reason":"length"' in "".join(self.events)
 
+    def is_told_of_the_stop(self):
+        return '"stopping"' in "".join(self.events[-1:])
+
     def said(self):
         return f"{len(self.events)} events, failure: {self.failure}, the last: {self.events[-2:]}"

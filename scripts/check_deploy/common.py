@@ -39,6 +39,11 @@ def wait_until(condition, seconds):
     return True
 
 
+def children_of(process):
+    """The numbers of a running program's children."""
+    return list(map(int, pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8").split()))
+
+
 def packages_of(name):
     """The packages that scripts/packages-NAME.txt names."""
     lines = (ROOT / f"scripts/packages-{name}.txt").read_text(encoding="utf-8").splitlines()

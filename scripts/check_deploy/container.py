@@ -1,10 +1,10 @@
 """A container without an engine: the image's root in namespaces of its own, read-only and without capabilities."""
+import pathlib
 import signal
 import subprocess
 import time
-import pathlib
 
-from common import Refused, run, wait_until
+from common import Refused, children_of, run, wait_until
 from roots import entry
 
 
@@ -51,11 +51,11 @@ class Container:
 
     def _find_first_process(self):
         """Its number out here; in there it is 1. Until then it is still furnishing the root."""
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="utf-8").split()
+        children = children_of(self.process)
         if not children:
             return False
         command = pathlib.Path(f"/proc/{children[0]}/cmdline").read_bytes().split(b"\0")[0].decode()
-        self.first = int(children[0])
+        self.first = children[0]
         return command == self.image.entry_point[0]
 
     def execute(self, words):

@@ -102,9 +102,13 @@ def check_long_stream(checks, image, volumes, key, log):
     stream = client.Stream(key, LONG_STREAM)
     stream.wait_for_first_event()
     status, seconds = server.stop()
-    checks.expect("a stream of minutes ends with an error", stream.wait() and '"stopping"' in "".join(stream.events[-1:]),
-                  stream.said())
+    checks.expect("a stream of minutes ends with an error", stream.wait() and stream.is_told_of_the_stop(), stream.said())
     checks.expect(f"within the time that --stop-timeout gives ({seconds:.1f} s)", status == 0 and seconds < 40, f"status {status}")
+
+
+def check_usage(checks, asked):
+    """`vitrine usage` has been run."""
+    checks.expect("usage knows the key's requests", asked.returncode == 0 and "laptop" in asked.stdout, asked.stdout + asked.stderr)
 
 
 def check_state(checks, image, volumes):
@@ -112,8 +116,7 @@ def check_state(checks, image, volumes):
     checks.equal("the state is the owner's alone", others_may(state), [])
     checks.expect("keys and usage lie there", {"keys.db", "keys.pepper", "usage.db"} <= {path.name for path in state.iterdir()},
                   list(state.iterdir()))
-    usage = run_once(image, volumes, ["usage"])
-    checks.expect("usage knows the key's requests", usage.returncode == 0 and "laptop" in usage.stdout, usage.stdout + usage.stderr)
+    check_usage(checks, run_once(image, volumes, ["usage"]))
     packed = list((volumes.path("/models") / "packed").glob("*"))
     checks.expect("repacked weights are kept for the next start", packed, "none in /models/packed")
 

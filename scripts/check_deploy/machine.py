@@ -3,7 +3,7 @@ import pathlib
 import signal
 import subprocess
 
-from common import Refused, output_of, run, wait_until
+from common import Refused, children_of, output_of, run, wait_until
 from roots import PATH, copy_root, make_base, proxy_settings, run_step
 
 BOOTED = ("running", "degraded")
@@ -33,10 +33,9 @@ class Machine:
             raise Refused(f"systemd did not start; {log}:\n{log.read_text(errors='replace')[-3000:]}")
 
     def _find_first_process(self):
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text(encoding="utf-8").split()
-        for child in children:
+        for child in children_of(self.process):
             if pathlib.Path(f"/proc/{child}/comm").read_text(encoding="utf-8") == "systemd\n":
-                self.first = int(child)
+                self.first = child
         return self.first is not None
 
     def is_booted(self):
