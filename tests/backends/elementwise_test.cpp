@@ -34,9 +34,35 @@ TEST(Elementwise, EveryInstructionSetGivesTheSameBits) {
       fast.gelu_tanh_mul(b.data(), y.data(), n);
       EXPECT_EQ(a, b) << n;
       a = b = x;
+      std::vector<float> a_second = y;
+      std::vector<float> b_second = y;
+      const std::vector<float> cosines = random.normal(n);
+      const std::vector<float> sines = random.normal(n);
+      generic.rotate_pairs(a.data(), a_second.data(), cosines.data(), sines.data(), n);
+      fast.rotate_pairs(b.data(), b_second.data(), cosines.data(), sines.data(), n);
+      EXPECT_EQ(a, b) << n;
+      EXPECT_EQ(a_second, b_second) << n;
+      a = b = x;
       generic.round_to_bf16(a.data(), n);
       fast.round_to_bf16(b.data(), n);
       EXPECT_EQ(a, b) << n;
+    }
+  }
+}
+
+TEST(Elementwise, PairsAreTurnedWithARoundingAfterEachOperation) {
+  testing::Random random(43);
+  for (const std::size_t n : kSizes) {
+    const std::vector<float> x = random.normal(n);
+    const std::vector<float> y = random.normal(n);
+    const std::vector<float> cosines = random.normal(n);
+    const std::vector<float> sines = random.normal(n);
+    std::vector<float> first = x;
+    std::vector<float> second = y;
+    kernel_table(supported_isas().back()).rotate_pairs(first.data(), second.data(), cosines.data(), sines.data(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(first[i], x[i] * cosines[i] - y[i] * sines[i]);
+      EXPECT_EQ(second[i], y[i] * cosines[i] + x[i] * sines[i]);
     }
   }
 }
@@ -64,6 +90,42 @@ TEST(Elementwise, RoundingToBfloat16IsToNearestEvenWithSubnormalsFlushed) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     const float rounded = base::to_float(base::to_bfloat16(x[i]));
     EXPECT_EQ(got[i], std::fabs(x[i]) < 0x1p-126F ? 0.0F : rounded);
+  }
+}
+
+// Rows longer than the groups whose factors are worked out together, with what is no number or next to nothing among
+// them.
+TEST(QuantizeRow, GroupsHaveTheBitsOfTheDefinitionWhateverLiesBesideThem) {
+  testing::Random random(44);
+  constexpr std::size_t kGroups = 37;
+  std::vector<float> x = random.normal(32 * kGroups, 3.0F);
+  x[32 * 2 + 5] = NAN;
+  x[32 * 9 + 31] = -INFINITY;
+  x[32 * 20] = INFINITY;
+  std::fill_n(x.begin() + 32 * 11, 32, 0.0F);
+  std::fill_n(x.begin() + 32 * 12, 32, 9e-36F);  // too small for a reciprocal
+  for (const Isa isa : supported_isas()) {
+    std::vector<std::int8_t> codes(x.size());
+    std::vector<GroupFactors> factors(kGroups);
+    kernel_table(isa).quantize_row(x.data(), x.size(), codes.data(), factors.data());
+    for (std::size_t group = 0; group < kGroups; ++group) {
+      float amax = 0.0F;
+      bool is_finite = true;
+      for (std::size_t i = 32 * group; i < 32 * (group + 1); ++i) {
+        is_finite = is_finite && std::isfinite(x[i]);
+        amax = std::max(amax, std::fabs(x[i]));
+      }
+      const bool counts = is_finite && amax >= 1e-35F;
+      if (is_finite) {
+        EXPECT_EQ(factors[group].scale, counts ? amax / 127.0F : 0.0F) << group;
+      } else {
+        EXPECT_FALSE(std::isfinite(factors[group].scale)) << group;
+      }
+      for (std::size_t i = 32 * group; i < 32 * (group + 1); ++i) {
+        const float code = counts ? std::nearbyint(x[i] * (127.0F / amax)) : 0.0F;
+        ASSERT_EQ(codes[i], static_cast<std::int8_t>(code)) << isa_name(isa) << " " << i;
+      }
+    }
   }
 }
 

@@ -116,16 +116,22 @@ void CpuBackend::do_rms_norm(ops::Rows x, std::span<const float> weight, float e
 }
 
 void CpuBackend::do_add(ops::Rows x, ops::Rows y) {
-  for (std::size_t i = 0; i < x.num_rows * x.width; ++i)
-    x.data[i] += y.data[i];
+  pool_.for_range(x.num_rows, kRowGrain, [&](std::size_t, std::size_t begin, std::size_t end) {
+    float* sum = x.row(begin);
+    const float* addend = y.row(begin);
+    for (std::size_t i = 0; i < (end - begin) * x.width; ++i)
+      sum[i] += addend[i];
+  });
 }
 
 void CpuBackend::do_add_bias(ops::Rows x, std::span<const float> bias) {
-  for (std::size_t row_idx = 0; row_idx < x.num_rows; ++row_idx) {
-    float* row = x.row(row_idx);
-    for (std::size_t i = 0; i < x.width; ++i)
-      row[i] += bias[i];
-  }
+  pool_.for_range(x.num_rows, kRowGrain, [&](std::size_t, std::size_t begin, std::size_t end) {
+    for (std::size_t row_idx = begin; row_idx < end; ++row_idx) {
+      float* row = x.row(row_idx);
+      for (std::size_t i = 0; i < x.width; ++i)
+        row[i] += bias[i];
+    }
+  });
 }
 
 void CpuBackend::do_activate_and_multiply(ops::Activation activation, ops::Rows gate, ops::Rows up) {
@@ -138,13 +144,11 @@ void CpuBackend::do_activate_and_multiply(ops::Activation activation, ops::Rows 
 
 namespace {
 
-// Turns the pairs of one head. Plain loops: the same roundings on every instruction set.
-void rotate_head(float* head, const float* cosines, const float* sines, const ops::RopeAngles& angles) {
-  const std::size_t first_stride = angles.interleaved ? 2 : 1;
-  const std::size_t second_offset = angles.interleaved ? 1 : angles.num_pairs;
-  for (std::size_t pair = 0; pair < angles.num_pairs; ++pair) {
-    float& first = head[pair * first_stride];
-    float& second = head[pair * first_stride + second_offset];
+// The pairs (2i, 2i + 1) of one head. A plain loop: the same roundings on every instruction set.
+void rotate_neighbours(float* head, const float* cosines, const float* sines, std::size_t num_pairs) {
+  for (std::size_t pair = 0; pair < num_pairs; ++pair) {
+    float& first = head[2 * pair];
+    float& second = head[2 * pair + 1];
     const float turned = first * cosines[pair] - second * sines[pair];
     second = second * cosines[pair] + first * sines[pair];
     first = turned;
@@ -159,7 +163,9 @@ void CpuBackend::do_rope(ops::Rows heads, std::size_t head_dim, const ops::RopeA
       const float* cosines = angles.cosines.data() + row_idx * angles.num_pairs;
       const float* sines = angles.sines.data() + row_idx * angles.num_pairs;
       for (std::size_t start = 0; start < heads.width; start += head_dim) {
-        rotate_head(heads.row(row_idx) + start, cosines, sines, angles);
+        float* head = heads.row(row_idx) + start;
+        angles.interleaved ? rotate_neighbours(head, cosines, sines, angles.num_pairs)
+                           : kernels_.rotate_pairs(head, head + angles.num_pairs, cosines, sines, angles.num_pairs);
       }
     }
   });

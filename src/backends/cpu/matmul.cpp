@@ -17,6 +17,9 @@ namespace {
 
 // From so many rows on two tiles side by side are worth more than an even split over the threads.
 constexpr std::size_t kMinPairRows = 8;
+// From so many rows on a pair of tiles is work enough to be taken by itself, and threads end together. Fewer rows wait
+// for weights, which come faster in long runs.
+constexpr std::size_t kMinPiecewiseRows = 64;
 // Bytes of weights that a thread takes at a time.
 constexpr std::size_t kCacheChunkBytes = 64 * 1024;
 
@@ -190,7 +193,7 @@ void CpuBackend::multiply(ops::Rows x, PathRows& rows) {
     num_bytes += product.matrix->num_tiles() * product.matrix->tile_bytes();
   const std::size_t for_cache = std::max<std::size_t>(1, kCacheChunkBytes * num_tiles / num_bytes);
   const std::size_t for_balance = std::max<std::size_t>(1, num_tiles / (4 * pool_.num_threads()));
-  std::size_t grain = std::min(for_cache, for_balance);
+  std::size_t grain = rows.input_row.size() >= kMinPiecewiseRows ? kMaxTiles : std::min(for_cache, for_balance);
   if (grain > 1 || rows.input_row.size() >= kMinPairRows) grain += grain % 2;  // tiles are taken in pairs
   pool_.for_range(num_tiles, grain, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
     if (uses_tile_unit(rows)) return multiply_on_tile_unit(rows, thread_scratch_[thread_idx], begin, end);

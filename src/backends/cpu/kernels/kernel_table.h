@@ -207,6 +207,9 @@ struct KernelTable {
   // gate[i] = activation(gate[i]) * up[i]
   void (*silu_mul)(float* gate, const float* up, std::size_t n);
   void (*gelu_tanh_mul)(float* gate, const float* up, std::size_t n);
+  // (first[i], second[i]) = (first[i] * cosines[i] - second[i] * sines[i], second[i] * cosines[i] + first[i] *
+  // sines[i])
+  void (*rotate_pairs)(float* first, float* second, const float* cosines, const float* sines, std::size_t n);
   void (*quantize_row)(const float* x, std::size_t k, std::int8_t* codes, GroupFactors* factors);
   // n values to float16, ties to even, a NaN to a NaN; n is a multiple of 16.
   void (*narrow_to_f16)(const float* x, std::size_t n, base::Float16* out);
