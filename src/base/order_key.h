@@ -17,4 +17,9 @@ inline float from_order_key(std::int32_t key) {
 inline constexpr std::int32_t kMinusInfinityKey = static_cast<std::int32_t>(0xFF800000U ^ 0x7FFFFFFFU);
 inline constexpr std::int32_t kPlusInfinityKey = 0x7F800000;
 
+// Whether values from key `smallest` to key `largest` hold a NaN or +inf.
+inline bool has_nan_or_infinity(std::int32_t smallest, std::int32_t largest) {
+  return smallest < kMinusInfinityKey || largest >= kPlusInfinityKey;
+}
+
 }  // namespace vitrine::base

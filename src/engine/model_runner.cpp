@@ -70,38 +70,33 @@ void ModelRunner::charge_forward(const ScheduledRows& rows) const {
 
 base::Result<sampling::Sampled> ModelRunner::next_token(const Sequence& sequence, std::size_t logit_row_idx) {
   const auto peaks = workspace_->peaks();
-  if (peaks.empty()) return sequence.sample(workspace_->logits(logit_row_idx));
-  const auto& peak = peaks[logit_row_idx];
-  if (!peak) return sequence.sampler().choose(std::nullopt);
-  return sequence.sampler().choose(sampling::Peak{peak->value, peak->position});
+  if (!peaks.empty()) return sequence.sampler().choose(peaks[logit_row_idx]);
+  return sequence.sample(workspace_->logits(logit_row_idx));
 }
 
-ModelRunner::Draw ModelRunner::draw(const Sequence& sequence, std::size_t logit_row_idx) {
-  Draw draw;
+void ModelRunner::draw(Draw& draw, std::size_t logit_row_idx) {
   draw.began = std::chrono::steady_clock::now();
   try {
-    draw.sampled = next_token(sequence, logit_row_idx);
+    draw.sampled = next_token(*draw.sequence, logit_row_idx);
   } catch (...) {
     draw.fault = std::current_exception();  // the thread that took it must not end by it
   }
   draw.ended = std::chrono::steady_clock::now();
-  return draw;
 }
 
 std::span<const SampleResult> ModelRunner::sample(const SchedulerOutput& work) {
-  drawing_.clear();
+  draws_.clear();
   results_.clear();
   for (const ScheduledRows& rows : work.rows) {
-    if (rows.samples()) drawing_.push_back(rows.sequence);
+    if (rows.samples()) draws_.emplace_back().sequence = rows.sequence;
   }
-  draws_.resize(drawing_.size());
-  model_.for_each(drawing_.size(), [this](std::size_t i) { draws_[i] = draw(*drawing_[i], i); });
-  for (std::size_t i = 0; i < drawing_.size(); ++i) {
-    if (draws_[i].fault) std::rethrow_exception(draws_[i].fault);
-    RequestClock& clock = drawing_[i]->clock;
-    clock.charge_until(Stage::kOther, draws_[i].began, "batch");
-    clock.charge_until(Stage::kSample, draws_[i].ended);
-    results_.push_back({drawing_[i], *std::move(draws_[i].sampled)});
+  model_.for_each(draws_.size(), [this](std::size_t i) { draw(draws_[i], i); });
+  for (Draw& draw : draws_) {
+    if (draw.fault) std::rethrow_exception(draw.fault);
+    RequestClock& clock = draw.sequence->clock;
+    clock.charge_until(Stage::kOther, draw.began, "batch");
+    clock.charge_until(Stage::kSample, draw.ended);
+    results_.push_back({draw.sequence, *std::move(draw.sampled)});
   }
   return results_;
 }

@@ -41,12 +41,13 @@ class ModelRunner {
  private:
   // One sequence's part of sample(), on whichever thread takes it.
   struct Draw {
+    Sequence* sequence = nullptr;
     RequestClock::TimePoint began;
     RequestClock::TimePoint ended;
     std::optional<base::Result<sampling::Sampled>> sampled;
     std::exception_ptr fault;
   };
-  Draw draw(const Sequence& sequence, std::size_t logit_row_idx);
+  void draw(Draw& draw, std::size_t logit_row_idx);
   base::Result<sampling::Sampled> next_token(const Sequence& sequence, std::size_t logit_row_idx);
 
   void append(const ScheduledRows& rows);
@@ -57,7 +58,6 @@ class ModelRunner {
   kvcache::KvCache& cache_;
   std::unique_ptr<models::Workspace> workspace_;
   models::ForwardBatch batch_;  // kept for its memory
-  std::vector<Sequence*> drawing_;
   std::vector<Draw> draws_;
   std::vector<SampleResult> results_;
 };

@@ -35,7 +35,7 @@ class Workspace {
   virtual std::span<float> logits(std::size_t logit_row_idx) = 0;
   // Of a last forward pass that wanted peaks: the largest logit of each row, without logits(); as ops::Backend gives
   // them. Empty where the model computed all logits nevertheless.
-  virtual std::span<const std::optional<ops::RowPeak>> peaks() const { return {}; }
+  virtual std::span<const std::optional<base::RowPeak>> peaks() const { return {}; }
   // Of a row of the last forward pass, after the final norm, [hidden_size]; where the batch wanted it.
   virtual std::span<const float> final_hidden(std::size_t row_idx) const = 0;
   virtual std::size_t activation_bytes() const = 0;

@@ -59,7 +59,7 @@ void Backend::matmul(Rows x, std::span<const Role> roles, std::span<const Matmul
 }
 
 bool Backend::matmul_peaks(Rows x, std::span<const Role> roles, const Matrix& matrix,
-                           std::span<std::optional<RowPeak>> peaks) {
+                           std::span<std::optional<base::RowPeak>> peaks) {
   VT_CHECK(roles.size() == x.num_rows && peaks.size() == x.num_rows, "a role and a peak for each row");
   VT_CHECK(matrix.in_features() == x.width, "matmul widths");
   return do_matmul_peaks(x, roles, matrix, peaks);

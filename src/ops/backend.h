@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "base/row_peak.h"
 #include "base/token_id.h"
 #include "kvcache/kv_cache.h"
 #include "ops/expert_choice.h"
 #include "ops/role.h"
-#include "ops/row_peak.h"
 #include "ops/rows.h"
 #include "ops/sequence_rows.h"
 #include "tensor/tensor.h"
@@ -101,7 +101,8 @@ class Backend {
   // The largest value of each row of x * matrix^T, which has the bits of matmul(); the others are not kept. nullopt
   // where a row holds a NaN or +inf, or nothing but -inf. False where this backend would have to keep them: nothing was
   // done.
-  bool matmul_peaks(Rows x, std::span<const Role> roles, const Matrix& matrix, std::span<std::optional<RowPeak>> peaks);
+  bool matmul_peaks(Rows x, std::span<const Role> roles, const Matrix& matrix,
+                    std::span<std::optional<base::RowPeak>> peaks);
   // x holds a row for each role, or one for each choice. An expert's weights are read once, whoever chose it.
   void expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,
                      std::span<const ExpertOutput> outputs);
@@ -121,7 +122,7 @@ class Backend {
   virtual void do_rms_norm(Rows x, std::span<const float> weight, float eps, Rows out) = 0;
   virtual void do_matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) = 0;
   virtual bool do_matmul_peaks(Rows x, std::span<const Role> roles, const Matrix& matrix,
-                               std::span<std::optional<RowPeak>> peaks) = 0;
+                               std::span<std::optional<base::RowPeak>> peaks) = 0;
   virtual void do_expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,
                                 std::span<const ExpertOutput> outputs) = 0;
   virtual void do_combine_experts(Rows x, const ExpertChoices& choices, Rows out) = 0;

@@ -72,7 +72,8 @@ void ObservedBackend::do_matmul(Rows x, std::span<const Role> roles, std::span<c
 }
 
 // Who watches wants to see all values.
-bool ObservedBackend::do_matmul_peaks(Rows, std::span<const Role>, const Matrix&, std::span<std::optional<RowPeak>>) {
+bool ObservedBackend::do_matmul_peaks(Rows, std::span<const Role>, const Matrix&,
+                                      std::span<std::optional<base::RowPeak>>) {
   return false;
 }
 

@@ -75,7 +75,7 @@ class ObservedBackend final : public Backend {
   void do_rms_norm(Rows x, std::span<const float> weight, float eps, Rows out) override;
   void do_matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) override;
   bool do_matmul_peaks(Rows x, std::span<const Role> roles, const Matrix& matrix,
-                       std::span<std::optional<RowPeak>> peaks) override;
+                       std::span<std::optional<base::RowPeak>> peaks) override;
   void do_expert_matmul(Rows x, std::span<const Role> roles, const ExpertChoices& choices,
                         std::span<const ExpertOutput> outputs) override;
   void do_combine_experts(Rows x, const ExpertChoices& choices, Rows out) override;

@@ -49,10 +49,9 @@ void SizingBackend::do_matmul(ops::Rows, std::span<const ops::Role>, std::span<c
   refuse_to_compute();
 }
 bool SizingBackend::do_matmul_peaks(ops::Rows, std::span<const ops::Role>, const ops::Matrix&,
-                                    std::span<std::optional<ops::RowPeak>>) {
+                                    std::span<std::optional<base::RowPeak>>) {
   refuse_to_compute();
 }
-
 void SizingBackend::do_expert_matmul(ops::Rows, std::span<const ops::Role>, const ops::ExpertChoices&,
                                      std::span<const ops::ExpertOutput>) {
   refuse_to_compute();

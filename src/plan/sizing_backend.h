@@ -28,7 +28,7 @@ class SizingBackend final : public ops::Backend {
   void do_rms_norm(ops::Rows, std::span<const float>, float, ops::Rows) override;
   void do_matmul(ops::Rows, std::span<const ops::Role>, std::span<const ops::MatmulOutput>) override;
   bool do_matmul_peaks(ops::Rows, std::span<const ops::Role>, const ops::Matrix&,
-                       std::span<std::optional<ops::RowPeak>>) override;
+                       std::span<std::optional<base::RowPeak>>) override;
   void do_expert_matmul(ops::Rows, std::span<const ops::Role>, const ops::ExpertChoices&,
                         std::span<const ops::ExpertOutput>) override;
   void do_combine_experts(ops::Rows, const ops::ExpertChoices&, ops::Rows) override;

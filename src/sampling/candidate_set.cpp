@@ -63,13 +63,13 @@ class BestPool {
 
 }  // namespace
 
-std::optional<Peak> find_peak(std::span<const float> logits) {
+std::optional<base::RowPeak> find_peak(std::span<const float> logits) {
   const RowKernels& kernels = row_kernels();
   float best = -std::numeric_limits<float>::infinity();
   std::size_t best_block = 0;
   for (std::size_t begin = 0; begin < logits.size(); begin += kBlock) {
     const KeyRange range = kernels.key_range(logits.data() + begin, std::min(kBlock, logits.size() - begin));
-    if (range.min < base::kMinusInfinityKey || range.max >= base::kPlusInfinityKey) return std::nullopt;
+    if (base::has_nan_or_infinity(range.min, range.max)) return std::nullopt;
     const float block_best = base::from_order_key(range.max);
     if (!(block_best > best)) continue;
     best = block_best;
@@ -77,7 +77,7 @@ std::optional<Peak> find_peak(std::span<const float> logits) {
   }
   if (best == -std::numeric_limits<float>::infinity()) return std::nullopt;
   const auto found = std::find(logits.begin() + static_cast<std::ptrdiff_t>(best_block), logits.end(), best);
-  return Peak{best, static_cast<std::size_t>(found - logits.begin())};
+  return base::RowPeak{best, static_cast<std::size_t>(found - logits.begin())};
 }
 
 std::vector<std::uint32_t> top_positions(std::span<const float> logits, std::size_t count) {
@@ -121,7 +121,7 @@ bool CandidateSet::refresh_peak() {
   return peak_.has_value();
 }
 
-Peak CandidateSet::peak() {
+base::RowPeak CandidateSet::peak() {
   VT_CHECK(refresh_peak(), "a candidate set needs one finite logit");
   return *peak_;
 }
@@ -158,7 +158,7 @@ void CandidateSet::truncate(std::size_t num_kept) {
 }
 
 std::vector<Candidate> CandidateSet::most_probable(std::size_t max_count) {
-  const float peak_logit = peak().logit;
+  const float peak_logit = peak().value;
   const double total = sum_exp(logits_, peak_logit);
   std::vector<Candidate> result;
   for (const std::uint32_t position : top_positions(logits_, max_count)) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/row_peak.h"
 #include "base/token_id.h"
 #include "sampling/scan.h"
 
@@ -17,14 +18,8 @@ struct Candidate {
   float probability;
 };
 
-// A logit and where it stands in a row of logits.
-struct Peak {
-  float logit;
-  std::size_t position;
-};
-
 // The largest logit, the first of equals. nullopt when a logit is NaN or +inf, or when all are -inf or absent.
-std::optional<Peak> find_peak(std::span<const float> logits);
+std::optional<base::RowPeak> find_peak(std::span<const float> logits);
 
 // Positions of the `count` largest finite logits in stable order: logit descending, then position ascending. Fewer
 // where fewer are finite. One pass and a partial selection; never sorts the whole row.
@@ -39,7 +34,7 @@ float at_least(double bound);
 class CandidateSet {
  public:
   // `peak` is that of `logits`, as find_peak() gave it.
-  CandidateSet(std::span<float> logits, Peak peak) : logits_(logits), peak_(peak) {}
+  CandidateSet(std::span<float> logits, base::RowPeak peak) : logits_(logits), peak_(peak) {}
 
   std::size_t size() const { return logits_.size(); }
   std::span<const float> logits() const { return logits_; }
@@ -50,7 +45,7 @@ class CandidateSet {
   // False once every token is banned; then no other member may be called.
   bool any_allowed() { return refresh_peak(); }
   // The most probable candidate. Kept until a logit changes.
-  Peak peak();
+  base::RowPeak peak();
 
   // Values above the largest float become it: a logit is never +inf.
   void set_logit(std::size_t position, float logit);
@@ -77,7 +72,7 @@ class CandidateSet {
   std::span<float> logits_;
   std::vector<TokenId> ids_;  // of the survivors; unused while every token is in play
   bool has_ids_ = false;
-  std::optional<Peak> peak_;
+  std::optional<base::RowPeak> peak_;
 };
 
 template <typename Keep>

@@ -11,7 +11,7 @@ namespace {
 
 // Keeps p >= exp(log_ratio) * largest p. At log_ratio >= 0 the largest alone (with its equals) stays.
 void keep_above(CandidateSet& set, double log_ratio) {
-  set.keep_from(at_least(static_cast<double>(set.peak().logit) + std::min(log_ratio, 0.0)));
+  set.keep_from(at_least(static_cast<double>(set.peak().value) + std::min(log_ratio, 0.0)));
 }
 
 void apply_min_p(const SamplingParams& params, const StepContext&, CandidateSet& set) {
@@ -19,12 +19,12 @@ void apply_min_p(const SamplingParams& params, const StepContext&, CandidateSet&
 }
 
 void apply_epsilon(const SamplingParams& params, const StepContext&, CandidateSet& set) {
-  const double log_total = std::log(sum_exp(set.logits(), set.peak().logit));
+  const double log_total = std::log(sum_exp(set.logits(), set.peak().value));
   keep_above(set, std::log(static_cast<double>(params.epsilon_cutoff)) + log_total);
 }
 
 void apply_eta(const SamplingParams& params, const StepContext&, CandidateSet& set) {
-  const Distribution distribution = describe(set.logits(), set.peak().logit);
+  const Distribution distribution = describe(set.logits(), set.peak().value);
   const double log_eta = std::log(static_cast<double>(params.eta_cutoff));
   keep_above(set, std::min(log_eta, log_eta / 2 - distribution.entropy) + distribution.log_total);
 }

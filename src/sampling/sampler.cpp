@@ -55,7 +55,7 @@ class ChainWatch {
   void note(const LogitsProcessor& processor, CandidateSet& set) {
     const std::size_t link = explanation_.chain.size();
     explanation_.chain.push_back({processor.name, num_possible(set)});
-    const float peak = set.peak().logit;
+    const float peak = set.peak().value;
     const double total = sum_exp(set.logits(), peak);
     for (ExplainedCandidate& candidate : explanation_.candidates) {
       const std::optional<std::size_t> position = set.position_of(candidate.id);
@@ -118,7 +118,7 @@ Sampler::Sampler(SamplingParams params, std::span<const LogitsProcessor* const> 
 template <typename AfterLink>
 base::Result<CandidateSet> Sampler::run_chain(std::span<float> logits, std::span<const TokenId> history,
                                               double xtc_uniform, AfterLink after_link) const {
-  const std::optional<Peak> peak = find_peak(logits);
+  const std::optional<base::RowPeak> peak = find_peak(logits);
   if (!peak) return unusable_logits();
   CandidateSet set(logits, *peak);
   const StepContext context{.history = history, .xtc_uniform = xtc_uniform};
@@ -140,13 +140,13 @@ base::Result<Sampled> Sampler::sample(std::span<float> logits, std::span<const T
                                       std::uint64_t step) const {
   std::optional<RawLogprobs> raw;
   if (params_.logprobs) {
-    const std::optional<Peak> peak = find_peak(logits);
-    if (peak) raw.emplace(logits, peak->logit);
+    const std::optional<base::RowPeak> peak = find_peak(logits);
+    if (peak) raw.emplace(logits, peak->value);
   }
   const StepUniforms uniforms = step_uniforms(seed_, step);
   base::Result<CandidateSet> set = run_chain(logits, history, uniforms.xtc);
   if (!set) return std::move(set).error();
-  const TokenId id = set->id(draw(set->logits(), set->peak().logit, uniforms.token));
+  const TokenId id = set->id(draw(set->logits(), set->peak().value, uniforms.token));
   if (!raw) return Sampled{id, std::numeric_limits<float>::quiet_NaN(), {}};
   return Sampled{id, raw->of(id), raw->top(static_cast<std::size_t>(params_.top_logprobs))};
 }
@@ -156,7 +156,7 @@ bool Sampler::takes_peak() const {
          active_.front() == &kTemperature;
 }
 
-base::Result<Sampled> Sampler::choose(const std::optional<Peak>& peak) const {
+base::Result<Sampled> Sampler::choose(const std::optional<base::RowPeak>& peak) const {
   if (!peak) return unusable_logits();
   return Sampled{static_cast<TokenId>(peak->position), std::numeric_limits<float>::quiet_NaN(), {}};
 }
@@ -174,7 +174,7 @@ base::Result<Explanation> Sampler::explain(std::span<const float> logits, std::s
   std::vector<float> row(logits.begin(), logits.end());
   const auto chosen = sample(row, history, step);
   if (!chosen) return chosen.error();
-  Explanation explanation{.peak = find_peak(logits)->logit, .chosen = chosen->id};
+  Explanation explanation{.peak = find_peak(logits)->value, .chosen = chosen->id};
   explanation.log_sum_exp = static_cast<double>(explanation.peak) + std::log(sum_exp(logits, explanation.peak));
   explanation.rank = rank_of(chosen->id, logits);
   explanation.candidates = most_probable(logits, explanation.log_sum_exp, max_candidates);
@@ -190,7 +190,7 @@ base::Result<Explanation> Sampler::explain(std::span<const float> logits, std::s
     watch.note(processor, survivors);
   });
   if (!set) return std::move(set).error();
-  const float peak = set->peak().logit;
+  const float peak = set->peak().value;
   explanation.entropy_bits = describe(set->logits(), peak).entropy / std::numbers::ln2;
   const std::optional<std::size_t> position = set->position_of(chosen->id);
   if (set->size() > 1) explanation.draw = explain_draw(*set, peak, *position, uniforms.token);

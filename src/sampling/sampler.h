@@ -46,7 +46,7 @@ class Sampler {
   // Whether sample() gives the largest logit, whatever the others are; then choose() does the same, with what
   // find_peak() says of the logits.
   bool takes_peak() const;
-  base::Result<Sampled> choose(const std::optional<Peak>& peak) const;
+  base::Result<Sampled> choose(const std::optional<base::RowPeak>& peak) const;
 
   // What sample() would choose from: the `max_count` most probable survivors of the chain, most probable first.
   base::Result<std::vector<Candidate>> candidates(std::span<float> logits, std::span<const TokenId> history,

@@ -28,7 +28,7 @@ double standard_deviation(std::span<const float> logits) {
 }
 
 void keep_within_sigmas(const SamplingParams& params, const StepContext&, CandidateSet& set) {
-  const auto peak = static_cast<double>(set.peak().logit);
+  const auto peak = static_cast<double>(set.peak().value);
   set.keep_from(at_least(peak - static_cast<double>(params.top_n_sigma) * standard_deviation(set.logits())));
 }
 

@@ -27,7 +27,7 @@ MassPool gather_mass(std::span<const float> logits, float peak, double wanted) {
 }
 
 void keep_nucleus(const SamplingParams& params, const StepContext&, CandidateSet& set) {
-  const float peak = set.peak().logit;
+  const float peak = set.peak().value;
   const double wanted = static_cast<double>(params.top_p) * sum_exp(set.logits(), peak);
   MassPool pool = gather_mass(set.logits(), peak, wanted);
   set.keep_down_to(find_mass_cut(pool.members, wanted).position);

@@ -54,7 +54,7 @@ class TypicalRanking {
 };
 
 void keep_typical(const SamplingParams& params, const StepContext&, CandidateSet& set) {
-  const TypicalRanking ranking(set.logits(), set.peak().logit);
+  const TypicalRanking ranking(set.logits(), set.peak().value);
   const double wanted = static_cast<double>(params.typical_p) * ranking.total();
   MassPool pool = ranking.gather_mass(wanted);
   const RankedMass cut = find_mass_cut(pool.members, wanted);

@@ -14,7 +14,7 @@ struct Leaders {
 
 Leaders find_leaders(CandidateSet& set, float threshold) {
   const std::span<const float> logits = set.logits();
-  const float peak = set.peak().logit;
+  const float peak = set.peak().value;
   const double log_ratio = std::log(static_cast<double>(threshold) * sum_exp(logits, peak));
   Leaders leaders;
   for_each_at_least(logits, at_least(static_cast<double>(peak) + log_ratio), [&](std::size_t position) {

@@ -17,6 +17,7 @@ from conftest import find_tool, run_keys
 ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "scripts/check_deploy"))
 import dockerfile  # noqa: E402  what scripts/check_deploy reads it with
+from common import packages_of  # noqa: E402
 DEPLOY = ROOT / "deploy"
 METRIC = re.compile(r"\b((?:vllm:|vitrine_)[a-z0-9_]+)(\{[^}]*\})?")
 
@@ -141,11 +142,6 @@ def test_the_services_log_is_json_alone(file, tmp_path):
 
 # ---- the container ----
 
-def packages(name):
-    lines = read(f"scripts/packages-{name}.txt").splitlines()
-    return [line.split()[0] for line in lines if line and not line.startswith("#")]
-
-
 def dockerfile_steps():
     return [(step.name, step.text) for step in dockerfile.parse_instructions(read("deploy/Dockerfile"))]
 
@@ -158,7 +154,7 @@ def test_the_container_installs_what_the_lists_name():
         expression, file = re.search(r"sed -n ('[^']*') (\S+)", step).groups()
         name = re.fullmatch(r".*packages-(\w+)\.txt", file)[1]
         listed = subprocess.check_output(f"sed -n {expression} scripts/packages-{name}.txt", shell=True, cwd=ROOT, text=True)
-        assert listed.split() == packages(name)
+        assert listed.split() == packages_of(name)
         literal = [word for word in re.search(r"apt-get install([^&]*)", step)[1].split() if not word.startswith("-")]
         assert literal == (["cargo-web"] if name == "build" else []), "a package that no list names"
         installed.append(name)
@@ -184,7 +180,7 @@ def test_the_list_of_libraries_is_that_of_the_binary():
     for library in libraries:
         found = subprocess.check_output(["dpkg-query", "-S", f"*/x86_64-linux-gnu/{library}"], text=True)
         owners.add(found.split(":")[0])
-    assert owners - {"libc6"} == set(packages("run")) - {"ca-certificates", "python3-pip"}
+    assert owners - {"libc6"} == set(packages_of("run")) - {"ca-certificates", "python3-pip"}
 
 
 def test_the_containers_health_check_tells_a_server_from_none(server):

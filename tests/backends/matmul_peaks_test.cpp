@@ -10,7 +10,7 @@
 namespace vitrine::backends::cpu {
 namespace {
 
-using Peaks = std::vector<std::optional<ops::RowPeak>>;
+using Peaks = std::vector<std::optional<base::RowPeak>>;
 
 constexpr std::size_t kHidden = 256;
 
@@ -38,8 +38,8 @@ struct Head {
   std::unique_ptr<ops::Matrix> matrix;
 };
 
-std::optional<ops::RowPeak> peak_of(std::span<const float> row) {
-  ops::RowPeak peak{-std::numeric_limits<float>::infinity(), 0};
+std::optional<base::RowPeak> peak_of(std::span<const float> row) {
+  base::RowPeak peak{-std::numeric_limits<float>::infinity(), 0};
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (std::isnan(row[i]) || row[i] == std::numeric_limits<float>::infinity()) return std::nullopt;
     if (row[i] > peak.value) peak = {row[i], i};

@@ -82,7 +82,7 @@ class SequenceRunner {
     return logits;
   }
   // The largest logits of the same rows, where the model finds them without the others.
-  std::vector<std::optional<ops::RowPeak>> append_for_peaks(std::span<const TokenId> ids) {
+  std::vector<std::optional<base::RowPeak>> append_for_peaks(std::span<const TokenId> ids) {
     wants_peaks_ = true;
     append(ids);
     wants_peaks_ = false;

@@ -81,7 +81,7 @@ class CpuBackend : public ops::Backend {
   void do_rms_norm(ops::Rows x, std::span<const float> weight, float eps, ops::Rows out) override;
   void do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) override;
   bool do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, const ops::Matrix& matrix,
-                       std::span<std::optional<ops::RowPeak>> peaks) override;
+                       std::span<std::optional<base::RowPeak>> peaks) override;
   void do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,
                         std::span<const ops::ExpertOutput> outputs) override;
   void do_combine_experts(ops::Rows x, const ops::ExpertChoices& choices, ops::Rows out) override;
@@ -133,8 +133,7 @@ class CpuBackend : public ops::Backend {
                            AlignedBuffer& buffer) const;
   void multiply_tile(const PathRows& rows, const TileTask& task) const;
   void run_tile_kernel(const PathRows& rows, const TileTask& task, float* const* out, std::size_t lanes) const;
-  LanePeaks* thread_peaks(AlignedBuffer& scratch, std::size_t num_rows) const;
-  std::optional<ops::RowPeak> find_peak(std::size_t row_idx, std::size_t num_rows);
+  std::optional<base::RowPeak> find_peak(std::size_t row_idx, std::size_t num_rows) const;
   void multiply_on_tile_unit(const PathRows& rows, AlignedBuffer& scratch, std::size_t begin, std::size_t end) const;
   void decode_tile_slab(const PackedMatrix& matrix, std::size_t tile_idx, std::uint16_t* slab) const;
   void multiply_slabs(const PathRows& rows, const Product& product, std::size_t tile_idx, std::size_t num_slabs,

@@ -27,6 +27,20 @@ const PackedMatrix& packed(const ops::Matrix& matrix) {
   return static_cast<const PackedMatrix&>(matrix);
 }
 
+// What a thread saw of each of so many rows; before it lie the values of its task.
+LanePeaks* peaks_in(const AlignedBuffer& scratch, std::size_t num_rows) {
+  return reinterpret_cast<LanePeaks*>(scratch.data() + peaks_values_bytes(num_rows));
+}
+
+// Of a row of which nothing was seen yet.
+LanePeaks no_peaks() {
+  LanePeaks peaks;
+  std::ranges::fill(peaks.largest, std::numeric_limits<std::int32_t>::min());
+  std::ranges::fill(peaks.tiles, 0);
+  std::ranges::fill(peaks.smallest, base::kPlusInfinityKey);
+  return peaks;
+}
+
 }  // namespace
 
 NumericPath CpuBackend::path_of(ops::Role role, ops::MatrixUse use) const {
@@ -131,7 +145,7 @@ void CpuBackend::multiply_tile(const PathRows& rows, const TileTask& task) const
   }
   run_tile_kernel(rows, task, out.data(), lanes);
   kernels_.note_peaks(values, task.num_rows, task.num_tiles, static_cast<std::int32_t>(task.tile_idx),
-                      thread_peaks(*task.scratch, task.product->num_rows) + task.first_row);
+                      peaks_in(*task.scratch, task.product->num_rows) + task.first_row);
 }
 
 void CpuBackend::run_tile_kernel(const PathRows& rows, const TileTask& task, float* const* out,
@@ -211,17 +225,13 @@ void CpuBackend::do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::s
   }
 }
 
-LanePeaks* CpuBackend::thread_peaks(AlignedBuffer& scratch, std::size_t num_rows) const {
-  return reinterpret_cast<LanePeaks*>(scratch.data() + peaks_values_bytes(num_rows));
-}
-
 // Of what all threads saw.
-std::optional<ops::RowPeak> CpuBackend::find_peak(std::size_t row_idx, std::size_t num_rows) {
+std::optional<base::RowPeak> CpuBackend::find_peak(std::size_t row_idx, std::size_t num_rows) const {
   std::int32_t largest = base::kMinusInfinityKey;
   std::int32_t smallest = base::kPlusInfinityKey;
   std::size_t position = 0;
-  for (AlignedBuffer& scratch : thread_scratch_) {
-    const LanePeaks& peaks = thread_peaks(scratch, num_rows)[row_idx];
+  for (const AlignedBuffer& scratch : thread_scratch_) {
+    const LanePeaks& peaks = peaks_in(scratch, num_rows)[row_idx];
     for (std::size_t lane = 0; lane < kTileRows; ++lane) {
       smallest = std::min(smallest, peaks.smallest[lane]);
       const std::size_t place = static_cast<std::size_t>(peaks.tiles[lane]) * kTileRows + lane;
@@ -230,13 +240,12 @@ std::optional<ops::RowPeak> CpuBackend::find_peak(std::size_t row_idx, std::size
       position = place;
     }
   }
-  if (smallest < base::kMinusInfinityKey || largest >= base::kPlusInfinityKey || largest == base::kMinusInfinityKey)
-    return std::nullopt;
-  return ops::RowPeak{base::from_order_key(largest), position};
+  if (base::has_nan_or_infinity(smallest, largest) || largest == base::kMinusInfinityKey) return std::nullopt;
+  return base::RowPeak{base::from_order_key(largest), position};
 }
 
 bool CpuBackend::do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, const ops::Matrix& matrix,
-                                 std::span<std::optional<ops::RowPeak>> peaks) {
+                                 std::span<std::optional<base::RowPeak>> peaks) {
   const PackedMatrix& weight = packed(matrix);
   split_rows(roles, weight.use());
   // A tile's values take the scratch that the results would.
@@ -246,11 +255,7 @@ bool CpuBackend::do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, 
   products_.back().keeps_peaks = true;
   for (AlignedBuffer& scratch : thread_scratch_) {
     scratch.ensure(peaks_scratch_bytes(x.num_rows));
-    LanePeaks nothing;
-    std::ranges::fill(nothing.largest, std::numeric_limits<std::int32_t>::min());
-    std::ranges::fill(nothing.tiles, 0);
-    std::ranges::fill(nothing.smallest, base::kPlusInfinityKey);
-    std::fill_n(thread_peaks(scratch, x.num_rows), x.num_rows, nothing);
+    std::fill_n(peaks_in(scratch, x.num_rows), x.num_rows, no_peaks());
   }
   multiply(x, latency_rows_);
   for (std::size_t row_idx = 0; row_idx < x.num_rows; ++row_idx)

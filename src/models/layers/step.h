@@ -40,7 +40,7 @@ class DecoderWorkspace : public Workspace {
 
   std::span<float> logits(std::size_t logit_row_idx) override;
   std::span<const float> final_hidden(std::size_t row_idx) const override;
-  std::span<const std::optional<ops::RowPeak>> peaks() const override { return found_peaks; }
+  std::span<const std::optional<base::RowPeak>> peaks() const override { return found_peaks; }
   std::size_t activation_bytes() const override { return activation_bytes_; }
   std::size_t scratch_bytes() const override { return 0; }
 
@@ -56,9 +56,9 @@ class DecoderWorkspace : public Workspace {
 
   Buffer hidden, normed, queries, keys, values, attended, gate, up, router_logits, expert_answers, logit_rows,
       all_logits;
-  std::vector<std::optional<ops::RowPeak>> found_peaks;  // [num_logit_rows], or none
-  std::vector<ops::Role> roles;                          // [num_rows]
-  std::vector<std::size_t> positions;                    // [num_rows]
+  std::vector<std::optional<base::RowPeak>> found_peaks;  // [num_logit_rows], or none
+  std::vector<ops::Role> roles;                           // [num_rows]
+  std::vector<std::size_t> positions;                     // [num_rows]
   ops::RopeAngles rope;
   ops::RopeAngles local_rope;
   ops::ExpertChoices choices;

@@ -7,6 +7,7 @@
 #else
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
 #endif
+
 namespace vitrine::sampling {
 namespace avx512 {
 namespace {

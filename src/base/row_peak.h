@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-namespace vitrine::ops {
+namespace vitrine::base {
 
 // The largest value of a row and where it stands, the first of equals.
 struct RowPeak {
@@ -10,4 +10,4 @@ struct RowPeak {
   std::size_t position = 0;
 };
 
-}  // namespace vitrine::ops
+}  // namespace vitrine::base
