@@ -30,10 +30,13 @@ std::filesystem::path usage_path(const std::filesystem::path& folder) {
 
 Database open_usage_file(const std::filesystem::path& folder, std::chrono::milliseconds patience) {
   const auto path = usage_path(folder);
-  if (!is_there(path)) {
-    make_private_folder(folder);
+  make_private_folder(folder);
+  // SQLite doesn't wait for others where it begins to write a log: of processes that make the file all but one would
+  // fail.
+  const Descriptor turn(folder, O_RDONLY | O_DIRECTORY);
+  turn.lock();
+  if (!is_there(path))
     Descriptor(path, O_RDWR | O_CREAT).make_private();  // for its mode, which SQLite gives to the files beside it
-  }
   Database database(path, patience);
   database.execute("PRAGMA journal_mode = WAL");
   upgrade_schema(database, kUsageUpgrades);

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <array>
 #include <future>
 #include <random>
 #include <string>
@@ -176,6 +177,41 @@ TEST_F(Usage, SeveralProcessesShareALedger) {
   }
   EXPECT_EQ(num_rows(), 3 * kNumRows);
   EXPECT_EQ(UsageReport(temp_.path(), kPatience).sums({})[0].requests, 3 * kNumRows);
+}
+
+// Processes that all begin with a folder without a file, at one moment.
+TEST_F(Usage, SeveralProcessesMakeALedgerAtOnce) {
+  constexpr int kNumTrials = 30;
+  constexpr int kNumProcesses = 6;
+  for (int trial = 0; trial < kNumTrials; ++trial) {
+    const auto folder = temp_.path() / fmt::format("{}", trial);
+    std::array<int, 2> gate{};
+    ASSERT_EQ(::pipe(gate.data()), 0);
+    std::vector<pid_t> children;
+    for (int i = 0; i < kNumProcesses; ++i) {
+      const pid_t child = ::fork();
+      if (child == 0) {
+        ::close(gate[1]);
+        char byte = 0;
+        [[maybe_unused]] const auto end = ::read(gate[0], &byte, 1);  // the end, for all at once
+        try {
+          open_usage_file(folder, kPatience);
+        } catch (const std::exception& exception) {
+          fmt::print(stderr, "{}\n", exception.what());
+          ::_exit(1);
+        }
+        ::_exit(0);
+      }
+      children.push_back(child);
+    }
+    ::close(gate[0]);
+    ::close(gate[1]);
+    for (const pid_t child : children) {
+      int status = 0;
+      EXPECT_EQ(::waitpid(child, &status, 0), child);
+      EXPECT_EQ(status, 0) << "trial " << trial;
+    }
+  }
 }
 
 TEST_F(Usage, ItsFileIsForItsOwnerAlone) {
