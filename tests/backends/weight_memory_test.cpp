@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/random_seed.h"
 #include "support/temp_dir.h"
 
 namespace vitrine::backends::cpu {
@@ -96,7 +97,7 @@ TEST_F(WeightMemoryTest, NoDamageIsTakenForWeights) {
   const fs::path whole = folder_.path() / "whole";
   fs::copy_file(path, whole);
   const std::uint64_t size = fs::file_size(path);
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
   for (int round = 0; round < 12; ++round) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "support/random_seed.h"
 #include "support/reference_data.h"
 
 namespace vitrine::chat {
@@ -80,7 +81,7 @@ TEST(StopMatcher, RefusesEmptyLongAndTooManyStopStrings) {
 }
 
 TEST(StopMatcher, EveryWayToCutATextGivesTheSameAnswer) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   std::mt19937 random(seed);
   const auto random_text = [&random](std::size_t max_size) {
     std::string text(random() % max_size + 1, 'a');

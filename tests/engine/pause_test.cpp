@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/engine_fixture.h"
+#include "support/random_seed.h"
 
 namespace vitrine::engine {
 namespace {
@@ -97,7 +98,7 @@ TEST(Pause, OfAllLeavesTheEngineAsleepUntilOneGoesOnOrEnds) {
 }
 
 TEST(Pause, AtRandomMomentsChangesNoAnswer) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   TestEngine test(small_engine(4, 20));

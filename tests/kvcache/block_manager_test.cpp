@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "support/random_seed.h"
+
 namespace vitrine::kvcache {
 namespace {
 
@@ -239,12 +241,12 @@ class BlockManagerSimulation {
 };
 
 TEST(BlockManager, HoldsItsInvariantsOverRandomSequences) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  const unsigned seed = testing::random_seed();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   BlockManagerSimulation simulation(seed);
   for (int i = 0; i < 10'000; ++i) {
     simulation.step();
-    ASSERT_FALSE(testing::Test::HasFatalFailure());
+    ASSERT_FALSE(::testing::Test::HasFatalFailure());
     ASSERT_EQ(simulation.fault(), "") << "after operation " << i;
   }
   EXPECT_GT(simulation.num_cached_tokens(), 1000);

@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "support/random_seed.h"
+
 namespace vitrine::kvcache {
 namespace {
 
@@ -134,8 +136,8 @@ TEST(BlockPool, ARunTakesNoBlockThatIsCached) {
 }
 
 TEST(BlockPool, HoldsItsInvariantsOverRandomOperations) {
-  const unsigned seed = std::random_device{}();
-  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  const unsigned seed = testing::random_seed();
+  SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   BlockPool pool(24);
   std::vector<BlockId> owned;  // one entry per ownership

@@ -7,6 +7,7 @@
 
 #include "loader/expect_error.h"
 #include "loader/safetensors_builder.h"
+#include "support/random_seed.h"
 #include "support/reference_data.h"
 
 namespace vitrine::loader {
@@ -205,7 +206,7 @@ TEST(SafetensorsTruncation, EveryPrefixIsRefused) {
 }
 
 TEST(SafetensorsBitFlips, NeverCrashAndNeverGiveATensorOutsideTheFile) {
-  const std::uint32_t seed = std::random_device{}();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   const std::string whole =

@@ -19,6 +19,7 @@
 #include "store/key_ring.h"
 #include "store/key_store.h"
 #include "store/usage_file.h"
+#include "support/random_seed.h"
 #include "support/run_and_kill.h"
 #include "support/soak.h"
 #include "support/temp_dir.h"
@@ -54,7 +55,7 @@ void spread(int num_threads, int count, Work work) {
 
 TEST(Soak, ClientsThatLeaveInQueuePromptOrAnswerGiveTheirBlocksBackWithinASecond) {
   constexpr int kBatch = 50;
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   engine::EngineConfig config = TestServer::default_engine();
   config.max_sequences = 4;
@@ -142,7 +143,7 @@ bool is_in_ledger(const std::filesystem::path& folder, const std::string& reques
 }
 
 TEST(Soak, AKilledServerHasLostNothingThatItAcknowledgedAndStartsAgain) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const testing::TempDir temp;

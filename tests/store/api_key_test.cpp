@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "store/api_key.h"
+#include "support/random_seed.h"
 
 namespace vitrine::store {
 namespace {
@@ -60,7 +61,7 @@ TEST(ApiKey, ARefusalSaysWhatIsWrongAndRepeatsNothing) {
 }
 
 TEST(ApiKey, OneChangedCharacterIsNoticed) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   int num_taken = 0;

@@ -10,6 +10,7 @@
 
 #include "store/key_ring.h"
 #include "store/key_store.h"
+#include "support/random_seed.h"
 #include "support/run_and_kill.h"
 #include "support/soak.h"
 #include "support/temp_dir.h"
@@ -43,7 +44,7 @@ void acknowledge(int pipe, const std::string& line) {
 }
 
 TEST(Crash, NothingThatWasAcknowledgedIsLost) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::map<std::filesystem::path, std::map<std::string, std::string>> all_fates;  // of each key, as told last

@@ -17,6 +17,7 @@
 #include "store/key_store.h"
 #include "store/usage_json.h"
 #include "store/usage_ledger.h"
+#include "support/random_seed.h"
 #include "support/run_and_kill.h"
 #include "support/soak.h"
 #include "support/temp_dir.h"
@@ -267,7 +268,7 @@ TEST_F(Usage, ARowThatCantBeWrittenIsSaidSo) {
 }
 
 TEST_F(Usage, NoAcknowledgedRowIsLostToAKillAndSumsAgreeWithRows) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::int64_t num_told = 0;

@@ -1,4 +1,5 @@
 #include "tokenizer/bpe_matcher.h"
+#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +64,7 @@ std::string random_text(std::mt19937& random, std::size_t max_size) {
 }
 
 void expect_what_merging_gives(std::uint32_t max_rank) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   int num_built = 0;

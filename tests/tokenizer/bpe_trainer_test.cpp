@@ -1,4 +1,5 @@
 #include "tokenizer/bpe_trainer.h"
+#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -137,7 +138,7 @@ TEST(TrainBpe, EndsWhenCancelled) {
 }
 
 TEST(TrainBpe, GivesWhatCountingAnewGives) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 200; ++round) {
@@ -222,7 +223,7 @@ std::string long_text(std::mt19937& random) {
 }
 
 TEST(CountFiles, CountsTheSameWithAnyNumberOfThreads) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   TemporaryFiles files;

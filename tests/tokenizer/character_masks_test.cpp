@@ -1,4 +1,5 @@
 #include "tokenizer/character_masks.h"
+#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +45,7 @@ void expect_bits(const CharacterMasks& masks, const std::vector<char32_t>& chara
 
 TEST(CharacterMasks, SayWhatEachCharacterIs) {
   using Block = CharacterMasks::Block;
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 200; ++round) {
@@ -66,7 +67,7 @@ TEST(CharacterMasks, SayWhatEachCharacterIs) {
 
 TEST(CharacterMasks, FindTheEndsOfRuns) {
   const auto letters = [](const CharacterMasks::Block& block) { return block.letter; };
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 100; ++round) {

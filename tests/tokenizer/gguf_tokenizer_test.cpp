@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "support/random_seed.h"
 #include "support/reference_data.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/tokenizer_files.h"
@@ -109,7 +110,7 @@ Ids merge_by_the_rule(const GgufVocabulary& vocabulary, std::vector<std::string>
 
 TEST(GgufTokenizer, MergesAsTheRuleSays) {
   constexpr const char* kTyped[] = {" ", "a", "b", "\xC3\xA9", "\xE6\x97\xA5", "z"};
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 300; ++round) {
@@ -179,7 +180,7 @@ TEST(GgufTokenizer, GemmaGivesWhatItsTokenizerJsonGives) {
   const Tokenizer* from_gguf = testing::shared_tokenizer("gemma3_gguf");
   const Tokenizer* from_json = testing::shared_tokenizer("gemma3");
   if (from_gguf == nullptr || from_json == nullptr) VT_SKIP_WITHOUT("gemma3_gguf.gguf and gemma3/tokenizer.json");
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int i = 0; i < 3000; ++i) {

@@ -1,4 +1,5 @@
 #include "tokenizer/merge_engine.h"
+#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +23,7 @@ MergeTable random_merges(std::mt19937& random, TokenId num_symbols) {
 }
 
 TEST(ApplyMerges, BucketsGiveWhatScansGive) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (int round = 0; round < 2000; ++round) {

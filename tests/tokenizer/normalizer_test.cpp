@@ -1,4 +1,5 @@
 #include "tokenizer/normalizer.h"
+#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 #include <utf8proc.h>
@@ -27,7 +28,7 @@ std::string whole_text_normalized(const std::string& text, UnicodeForm form) {
 
 // Clusters of characters are normalized one by one, and most are known to stay as they are.
 TEST(UnicodeForm, GivesWhatTheWholeTextAtOnceGives) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const std::u32string characters =

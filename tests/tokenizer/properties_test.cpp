@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "support/random_seed.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/gguf_splitters.h"
 #include "tokenizer/tokenizer.h"
@@ -65,7 +66,7 @@ std::string streamed(const Tokenizer& tokenizer, const std::vector<TokenId>& ids
 
 // Byte-level tokenizers lose nothing; those that normalize lose nothing of what they have normalized.
 TEST(Properties, ByteLevelTokenizersGiveAnyTextBack) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (const GgufSplitter& splitter : gguf_splitters()) {
@@ -86,7 +87,7 @@ TEST(Properties, ByteLevelTokenizersGiveAnyTextBack) {
 
 // The tokens of a byte-level tokenizer tile the text.
 TEST(Properties, PlacesOfByteLevelTokensAreNextToEachOther) {
-  const unsigned seed = std::random_device{}();
+  const unsigned seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (const GgufSplitter& splitter : gguf_splitters()) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "support/random_seed.h"
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/oniguruma.h"
 #include "tokenizer/pattern.h"
@@ -57,7 +58,7 @@ class TextMaker {
 class Splitter : public ::testing::TestWithParam<KnownPattern> {};
 
 TEST_P(Splitter, FindsWhatPcreFindsInRandomText) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   TextMaker maker(seed);
   const auto reference = make_pcre_pattern(GetParam().expression).value_or_throw();

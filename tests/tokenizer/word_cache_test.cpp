@@ -1,4 +1,5 @@
 #include "tokenizer/word_cache.h"
+#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +19,7 @@ namespace vitrine::tokenizer {
 namespace {
 
 TEST(WordCache, GivesWhatWasKeptForTheWord) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   WordCache cache;
@@ -94,7 +95,7 @@ std::vector<TokenId> ids_of_tracked(const Tokenizer& tokenizer, std::string_view
 }
 
 TEST(WordCache, ChangesNothingOfByteLevelBpe) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   TrainingObserver no_observer;
@@ -112,7 +113,7 @@ TEST(WordCache, ChangesNothingOfByteLevelBpe) {
 }
 
 TEST(WordCache, ChangesNothingOfSentencePieceBpe) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   GgufVocabulary vocabulary;
@@ -144,7 +145,7 @@ void expect_covered(std::string_view text, const std::vector<Range>& matches) {
 }
 
 TEST(IsCertainCut, LeavesTheMatchesOnEitherSideAsTheyAre) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   const std::u32string characters = U"aBcZ \n\r\t'sd19.-/\u00E9\u4E2D\u0301\u3000\u01C5\u0661";

@@ -1,4 +1,5 @@
 #include "tokenizer/word_encoder.h"
+#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ namespace {
 
 template <typename Table>
 void expect_what_was_kept(std::size_t min_bytes) {
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   Table table(64);  // few places, so that words take each other's
@@ -88,7 +89,7 @@ class PublishedWords : public ::testing::TestWithParam<const char*> {};
 TEST_P(PublishedWords, GiveTheIdsThatTheWayWithOffsetsGives) {
   const Tokenizer* tokenizer = testing::shared_tokenizer(GetParam());
   if (tokenizer == nullptr) VT_SKIP_WITHOUT(GetParam());
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   for (const std::size_t num_bytes : {10, 31, 32, 33, 500, 5000, 20'000, 200'000, 20'000, 100}) {
@@ -120,7 +121,7 @@ TEST_P(PublishedWords, AreDecodedAsTheyAreStreamed) {
   const Tokenizer* tokenizer = testing::shared_tokenizer(GetParam());
   if (tokenizer == nullptr) VT_SKIP_WITHOUT(GetParam());
   if (!tokenizer->decode_rules().joins_bytes()) GTEST_SKIP() << "decoded piece by piece";
-  const std::uint32_t seed = std::random_device()();
+  const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
   std::vector<TokenId> ids(60'000);
