@@ -41,16 +41,14 @@ class Gemma3Layer : public DecoderLayer {
   }
 
   void forward(const Step& step, ops::Rows x) const override {
-    const ops::Rows normed = step.workspace.normed.rows(step.num_rows());
+    const ops::Rows change = step.workspace.normed.rows(step.num_rows());
     const float eps = step.config.rms_norm_eps;
-    step.backend.rms_norm(x, attention_norm_, eps, normed);
-    attention_.forward(step, normed, normed);
-    step.backend.rms_norm(normed, attention_post_norm_, eps, normed);
-    step.backend.add(x, normed);
-    step.backend.rms_norm(x, mlp_norm_, eps, normed);
-    mlp_.forward(step, normed, normed);
-    step.backend.rms_norm(normed, mlp_post_norm_, eps, normed);
-    step.backend.add(x, normed);
+    attention_.forward(step, {x, attention_norm_, eps}, change);
+    step.backend.rms_norm(change, attention_post_norm_, eps, change);
+    step.backend.add(x, change);
+    mlp_.forward(step, {x, mlp_norm_, eps}, change);
+    step.backend.rms_norm(change, mlp_post_norm_, eps, change);
+    step.backend.add(x, change);
   }
 
  private:

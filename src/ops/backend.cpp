@@ -16,6 +16,14 @@ void check_ids(std::span<const TokenId> ids, std::size_t vocab_size) {
            "token ids lie inside the vocabulary");
 }
 
+void check_outputs(std::span<const MatmulOutput> outputs, std::size_t num_rows, std::size_t width) {
+  for (const MatmulOutput& output : outputs) {
+    VT_CHECK(output.matrix->in_features() == width && output.matrix->out_features() == output.out.width,
+             "matmul widths");
+    VT_CHECK(output.out.num_rows == num_rows, "matmul rows");
+  }
+}
+
 void check_context(const AttentionContext& context, std::size_t num_rows) {
   VT_CHECK(context.cache != nullptr && context.layer_idx < context.cache->shape().num_layers, "attention layer");
   std::size_t next_row = 0;
@@ -50,12 +58,34 @@ void Backend::rms_norm(Rows x, std::span<const float> weight, float eps, Rows ou
 
 void Backend::matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) {
   VT_CHECK(roles.size() == x.num_rows, "a role for each row");
-  for (const MatmulOutput& output : outputs) {
-    VT_CHECK(output.matrix->in_features() == x.width && output.matrix->out_features() == output.out.width,
-             "matmul widths");
-    VT_CHECK(output.out.num_rows == x.num_rows, "matmul rows");
-  }
+  check_outputs(outputs, x.num_rows, x.width);
   do_matmul(x, roles, outputs);
+}
+
+void Backend::matmul_normed(const NormedRows& x, Rows between, std::span<const Role> roles,
+                            std::span<const MatmulOutput> outputs) {
+  VT_CHECK(same_shape(x.x, between) && x.weight.size() == x.x.width, "norm shapes");
+  VT_CHECK(roles.size() == x.x.num_rows, "a role for each row");
+  check_outputs(outputs, x.x.num_rows, x.x.width);
+  do_matmul_normed(x, between, roles, outputs);
+}
+
+void Backend::do_matmul_normed(const NormedRows& x, Rows between, std::span<const Role> roles,
+                               std::span<const MatmulOutput> outputs) {
+  do_rms_norm(x.x, x.weight, x.eps, between);
+  do_matmul(between, roles, outputs);
+}
+
+void Backend::matmul_gated(const GatedRows& x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) {
+  VT_CHECK(same_shape(x.gate, x.up), "gate and up shapes");
+  VT_CHECK(roles.size() == x.gate.num_rows, "a role for each row");
+  check_outputs(outputs, x.gate.num_rows, x.gate.width);
+  do_matmul_gated(x, roles, outputs);
+}
+
+void Backend::do_matmul_gated(const GatedRows& x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) {
+  do_activate_and_multiply(x.activation, x.gate, x.up);
+  do_matmul(x.gate, roles, outputs);
 }
 
 bool Backend::matmul_peaks(Rows x, std::span<const Role> roles, const Matrix& matrix,

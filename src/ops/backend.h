@@ -50,6 +50,20 @@ struct ExpertOutput {
 
 enum class Activation : std::uint8_t { kSilu, kGeluTanh };
 
+// Rows as a product reads them: x / sqrt(mean(x^2) + eps) * weight.
+struct NormedRows {
+  Rows x;
+  std::span<const float> weight;  // [width]
+  float eps = 0.0F;
+};
+
+// activation(gate) * up
+struct GatedRows {
+  Activation activation = Activation::kSilu;
+  Rows gate;
+  Rows up;
+};
+
 // Cosines and sines of a batch's positions, [num_rows, rotary_dim / 2]; pair i of a head is turned by angle i.
 struct RopeAngles {
   std::vector<float> cosines;
@@ -98,6 +112,12 @@ class Backend {
   void rms_norm(Rows x, std::span<const float> weight, float eps, Rows out);
   // roles: [num_rows] of x.
   void matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs);
+  // rms_norm() and matmul(), or activate_and_multiply() and matmul(), with the bits of one after the other. What lies
+  // between them may come to `between`, of the width of x, or to the gates; who reads those afterwards can't rely on
+  // either.
+  void matmul_normed(const NormedRows& x, Rows between, std::span<const Role> roles,
+                     std::span<const MatmulOutput> outputs);
+  void matmul_gated(const GatedRows& x, std::span<const Role> roles, std::span<const MatmulOutput> outputs);
   // The largest value of each row of x * matrix^T, which has the bits of matmul(); the others are not kept. nullopt
   // where a row holds a NaN or +inf, or nothing but -inf. False where this backend would have to keep them: nothing was
   // done.
@@ -115,6 +135,12 @@ class Backend {
   // Writes the rows' keys and values [num_rows, num_kv_heads * head_dim] at their positions.
   void store_kv(Rows keys, Rows values, const AttentionContext& context);
   void attention(Rows queries, const AttentionShape& shape, const AttentionContext& context, Rows out);
+
+ protected:
+  // One operation after the other, for backends that can't join them.
+  virtual void do_matmul_normed(const NormedRows& x, Rows between, std::span<const Role> roles,
+                                std::span<const MatmulOutput> outputs);
+  virtual void do_matmul_gated(const GatedRows& x, std::span<const Role> roles, std::span<const MatmulOutput> outputs);
 
  private:
   virtual void do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, Rows out) = 0;

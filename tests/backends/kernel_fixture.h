@@ -30,6 +30,12 @@ inline std::vector<backends::cpu::Isa> fast_isas() {
   return result;
 }
 
+inline std::vector<backends::cpu::Isa> all_isas() {
+  std::vector<backends::cpu::Isa> isas = fast_isas();
+  isas.push_back(backends::cpu::Isa::kGeneric);
+  return isas;
+}
+
 class Random {
  public:
   explicit Random(std::uint32_t seed) : engine_(seed) {

@@ -61,19 +61,13 @@ void expect_peaks_of_rows(const Head& head, std::vector<float> x) {
   }
 }
 
-std::vector<Isa> all_isas() {
-  std::vector<Isa> isas = testing::fast_isas();
-  isas.push_back(Isa::kGeneric);
-  return isas;
-}
-
 TEST(MatmulPeaks, AreThoseOfTheRowsOnEveryInstructionSet) {
   testing::Random random(31);
   for (const tensor::DType type : {tensor::DType::kQ8_0, tensor::DType::kQ4_1, tensor::DType::kQ6_K,
                                    tensor::DType::kF32, tensor::DType::kF16, tensor::DType::kBF16}) {
     for (const std::size_t width : {1U, 37U, 1000U}) {
       const testing::RandomWeight weight(random, type, width, kHidden);
-      for (const Isa isa : all_isas()) {
+      for (const Isa isa : testing::all_isas()) {
         for (const std::size_t num_threads : {1U, 3U}) {
           CpuBackend backend({.isa = isa, .num_threads = num_threads, .paths = {}});
           const Head head(backend, weight.view);

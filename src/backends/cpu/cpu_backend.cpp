@@ -138,7 +138,7 @@ void CpuBackend::do_activate_and_multiply(ops::Activation activation, ops::Rows 
   const auto kernel = activation == ops::Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_tanh_mul;
   pool_.for_range(gate.num_rows, kRowGrain, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t row_idx = begin; row_idx < end; ++row_idx)
-      kernel(gate.row(row_idx), up.row(row_idx), gate.width);
+      kernel(gate.row(row_idx), up.row(row_idx), gate.row(row_idx), gate.width);
   });
 }
 

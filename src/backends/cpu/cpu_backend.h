@@ -82,6 +82,10 @@ class CpuBackend : public ops::Backend {
   void do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) override;
   bool do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, const ops::Matrix& matrix,
                        std::span<std::optional<base::RowPeak>> peaks) override;
+  void do_matmul_normed(const ops::NormedRows& x, ops::Rows between, std::span<const ops::Role> roles,
+                        std::span<const ops::MatmulOutput> outputs) override;
+  void do_matmul_gated(const ops::GatedRows& x, std::span<const ops::Role> roles,
+                       std::span<const ops::MatmulOutput> outputs) override;
   void do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,
                         std::span<const ops::ExpertOutput> outputs) override;
   void do_combine_experts(ops::Rows x, const ops::ExpertChoices& choices, ops::Rows out) override;
@@ -120,7 +124,12 @@ class CpuBackend : public ops::Backend {
   NumericPath path_of(ops::Role role, ops::MatrixUse use) const;
   PathRows& rows_of(ops::Role role, ops::MatrixUse use);
   void split_rows(std::span<const ops::Role> roles, ops::MatrixUse use);
+  // quantize(row, codes, factors) for each input row of the path.
+  template <typename Quantize>
+  void quantize_each(std::size_t k, PathRows& rows, Quantize quantize);
   void quantize_rows(ops::Rows x, PathRows& rows);
+  bool quantizes_all(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) const;
+  void add_products(std::span<const ops::MatmulOutput> outputs, std::size_t num_rows);
   void gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows);
   bool uses_tile_unit(const PathRows& rows) const { return rows.throughput && kernels_.tile_unit != nullptr; }
   void pack_tile_rows(ops::Rows x, PathRows& rows);
@@ -128,6 +137,7 @@ class CpuBackend : public ops::Backend {
   void group_by_expert(const ops::ExpertChoices& choices);
   void add_product(const ops::Matrix& matrix, ops::Rows out, std::size_t first_row, std::size_t num_rows);
   void multiply(ops::Rows x, PathRows& rows);
+  void multiply_prepared(const PathRows& rows);
   void multiply_tiles(const PathRows& rows, AlignedBuffer& slab, std::size_t begin, std::size_t end) const;
   const float* decode_slab(const PackedMatrix& matrix, std::size_t tile_idx, bool throughput,
                            AlignedBuffer& buffer) const;

@@ -82,17 +82,23 @@ void CpuBackend::split_rows(std::span<const ops::Role> roles, ops::MatrixUse use
   }
 }
 
-void CpuBackend::quantize_rows(ops::Rows x, PathRows& rows) {
-  const std::size_t k = x.width;
+template <typename Quantize>
+void CpuBackend::quantize_each(std::size_t k, PathRows& rows, Quantize quantize) {
   const std::size_t num_rows = rows.input_row.size();
   const QuantizedRowsSize size = quantized_rows_size(num_rows, k);
   rows.codes.ensure(size.codes_bytes);
   rows.factors.ensure(size.factors_bytes);
   pool_.for_range(num_rows, 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      kernels_.quantize_row(x.row(rows.input_row[i]), k, rows.codes.as<std::int8_t>() + i * k,
-                            rows.factors.as<GroupFactors>() + i * (k / kActivationGroup));
+      quantize(rows.input_row[i], rows.codes.as<std::int8_t>() + i * k,
+               rows.factors.as<GroupFactors>() + i * (k / kActivationGroup));
     }
+  });
+}
+
+void CpuBackend::quantize_rows(ops::Rows x, PathRows& rows) {
+  quantize_each(x.width, rows, [&](std::size_t row_idx, std::int8_t* codes, GroupFactors* factors) {
+    kernels_.quantize_row(x.row(row_idx), x.width, codes, factors);
   });
 }
 
@@ -201,6 +207,11 @@ void CpuBackend::add_product(const ops::Matrix& matrix, ops::Rows out, std::size
 void CpuBackend::multiply(ops::Rows x, PathRows& rows) {
   if (products_.empty()) return;
   prepare_rows(x, rows);
+  multiply_prepared(rows);
+}
+
+void CpuBackend::multiply_prepared(const PathRows& rows) {
+  if (products_.empty()) return;
   const std::size_t num_tiles = products_.back().end_tile;
   std::size_t num_bytes = 1;
   for (const Product& product : products_)
@@ -218,11 +229,48 @@ void CpuBackend::multiply(ops::Rows x, PathRows& rows) {
 void CpuBackend::do_matmul(ops::Rows x, std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) {
   split_rows(roles, packed(*outputs.front().matrix).use());
   for (PathRows* rows : {&latency_rows_, &throughput_rows_}) {
-    products_.clear();
-    for (const ops::MatmulOutput& output : outputs)
-      add_product(*output.matrix, output.out, 0, rows->input_row.size());
+    add_products(outputs, rows->input_row.size());
     multiply(x, *rows);
   }
+}
+
+void CpuBackend::add_products(std::span<const ops::MatmulOutput> outputs, std::size_t num_rows) {
+  products_.clear();
+  for (const ops::MatmulOutput& output : outputs)
+    add_product(*output.matrix, output.out, 0, num_rows);
+}
+
+// Whether rows are read as int8 codes alone, so that what they are made of needs no memory.
+bool CpuBackend::quantizes_all(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) const {
+  const ops::MatrixUse use = packed(*outputs.front().matrix).use();
+  return std::ranges::all_of(roles, [&](ops::Role role) { return path_of(role, use) == NumericPath::kLatency; }) &&
+         std::ranges::all_of(outputs, [&](const ops::MatmulOutput& output) {
+           return kernels_.int8_tile[static_cast<std::size_t>(packed(*output.matrix).kind())] != nullptr;
+         });
+}
+
+void CpuBackend::do_matmul_normed(const ops::NormedRows& x, ops::Rows between, std::span<const ops::Role> roles,
+                                  std::span<const ops::MatmulOutput> outputs) {
+  if (!quantizes_all(roles, outputs)) return Backend::do_matmul_normed(x, between, roles, outputs);
+  split_rows(roles, packed(*outputs.front().matrix).use());
+  quantize_each(x.x.width, latency_rows_, [&](std::size_t row_idx, std::int8_t* codes, GroupFactors* factors) {
+    kernels_.quantize_normed_row(x.x.row(row_idx), x.weight.data(), x.eps, x.x.width, codes, factors);
+  });
+  add_products(outputs, roles.size());
+  multiply_prepared(latency_rows_);
+}
+
+void CpuBackend::do_matmul_gated(const ops::GatedRows& x, std::span<const ops::Role> roles,
+                                 std::span<const ops::MatmulOutput> outputs) {
+  if (!quantizes_all(roles, outputs)) return Backend::do_matmul_gated(x, roles, outputs);
+  split_rows(roles, packed(*outputs.front().matrix).use());
+  const auto quantize =
+      x.activation == ops::Activation::kSilu ? kernels_.quantize_silu_row : kernels_.quantize_gelu_tanh_row;
+  quantize_each(x.gate.width, latency_rows_, [&](std::size_t row_idx, std::int8_t* codes, GroupFactors* factors) {
+    quantize(x.gate.row(row_idx), x.up.row(row_idx), x.gate.width, codes, factors);
+  });
+  add_products(outputs, roles.size());
+  multiply_prepared(latency_rows_);
 }
 
 // Of what all threads saw.

@@ -21,7 +21,7 @@ Attention Attention::load(WeightLoader& weights, const ModelConfig& config, std:
   return attention;
 }
 
-void Attention::forward(const Step& step, ops::Rows x, ops::Rows out) const {
+void Attention::forward(const Step& step, const ops::NormedRows& x, ops::Rows out) const {
   ops::Backend& backend = step.backend;
   const ModelConfig& config = step.config;
   DecoderWorkspace& workspace = step.workspace;
@@ -30,9 +30,10 @@ void Attention::forward(const Step& step, ops::Rows x, ops::Rows out) const {
   const ops::Rows values = workspace.values.rows(step.num_rows());
   const ops::Rows attended = workspace.attended.rows(step.num_rows());
 
-  backend.matmul(x, step.roles(),
-                 std::array{ops::MatmulOutput{query.weight.get(), queries}, ops::MatmulOutput{key.weight.get(), keys},
-                            ops::MatmulOutput{value.weight.get(), values}});
+  backend.matmul_normed(
+      x, out, step.roles(),
+      std::array{ops::MatmulOutput{query.weight.get(), queries}, ops::MatmulOutput{key.weight.get(), keys},
+                 ops::MatmulOutput{value.weight.get(), values}});
   query.add_bias(backend, queries);
   key.add_bias(backend, keys);
   value.add_bias(backend, values);

@@ -28,8 +28,8 @@ struct Attention {
 
   static Attention load(WeightLoader& weights, const ModelConfig& config, std::size_t layer_idx, const Names& names);
 
-  // out [num_rows, hidden_size] = attention of x [num_rows, hidden_size]
-  void forward(const Step& step, ops::Rows x, ops::Rows out) const;
+  // out [num_rows, hidden_size] = attention of x [num_rows, hidden_size], whose rows are normed on the way
+  void forward(const Step& step, const ops::NormedRows& x, ops::Rows out) const;
 };
 
 }  // namespace vitrine::models

@@ -25,8 +25,8 @@ struct ExpertMlp {
 
   static ExpertMlp load(WeightLoader& weights, const ModelConfig& config, const Names& names);
 
-  // out [num_rows, hidden_size] from x [num_rows, hidden_size]
-  void forward(const Step& step, ops::Rows x, ops::Rows out) const;
+  // out [num_rows, hidden_size] from x [num_rows, hidden_size], whose rows are normed first
+  void forward(const Step& step, const ops::NormedRows& x, ops::Rows out) const;
 };
 
 }  // namespace vitrine::models

@@ -21,8 +21,8 @@ struct GatedMlp {
   static GatedMlp load(WeightLoader& weights, const ModelConfig& config, ops::Activation activation,
                        const Names& names);
 
-  // out [num_rows, hidden_size] from x [num_rows, hidden_size]
-  void forward(const Step& step, ops::Rows x, ops::Rows out) const;
+  // out [num_rows, hidden_size] from x [num_rows, hidden_size], whose rows are normed on the way
+  void forward(const Step& step, const ops::NormedRows& x, ops::Rows out) const;
 };
 
 }  // namespace vitrine::models

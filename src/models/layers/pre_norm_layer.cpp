@@ -64,14 +64,12 @@ PreNormLayer::PreNormLayer(WeightLoader& weights, const ModelConfig& config, std
 }
 
 void PreNormLayer::forward(const Step& step, ops::Rows x) const {
-  const ops::Rows normed = step.workspace.normed.rows(step.num_rows());
+  const ops::Rows change = step.workspace.normed.rows(step.num_rows());
   const float eps = step.config.rms_norm_eps;
-  step.backend.rms_norm(x, attention_norm_, eps, normed);
-  attention_.forward(step, normed, normed);
-  step.backend.add(x, normed);
-  step.backend.rms_norm(x, mlp_norm_, eps, normed);
-  std::visit([&](const auto& mlp) { mlp.forward(step, normed, normed); }, mlp_);
-  step.backend.add(x, normed);
+  attention_.forward(step, {x, attention_norm_, eps}, change);
+  step.backend.add(x, change);
+  std::visit([&](const auto& mlp) { mlp.forward(step, {x, mlp_norm_, eps}, change); }, mlp_);
+  step.backend.add(x, change);
 }
 
 std::unique_ptr<Model> PreNormLayer::build_decoder(const ModelConfig& config, ops::Backend& backend,

@@ -204,13 +204,20 @@ struct KernelTable {
   const char* isa;
   // out[i] = x[i] / sqrt(mean(x^2) + eps) * weight[i]
   void (*rms_norm)(const float* x, const float* weight, float* out, std::size_t n, float eps);
-  // gate[i] = activation(gate[i]) * up[i]
-  void (*silu_mul)(float* gate, const float* up, std::size_t n);
-  void (*gelu_tanh_mul)(float* gate, const float* up, std::size_t n);
+  // out[i] = activation(gate[i]) * up[i]; `out` may be `gate`
+  void (*silu_mul)(const float* gate, const float* up, float* out, std::size_t n);
+  void (*gelu_tanh_mul)(const float* gate, const float* up, float* out, std::size_t n);
   // (first[i], second[i]) = (first[i] * cosines[i] - second[i] * sines[i], second[i] * cosines[i] + first[i] *
   // sines[i])
   void (*rotate_pairs)(float* first, float* second, const float* cosines, const float* sines, std::size_t n);
   void (*quantize_row)(const float* x, std::size_t k, std::int8_t* codes, GroupFactors* factors);
+  // The same of what rms_norm() or an activation makes of a row; k is a multiple of kActivationGroup.
+  void (*quantize_normed_row)(const float* x, const float* weight, float eps, std::size_t k, std::int8_t* codes,
+                              GroupFactors* factors);
+  using QuantizeGatedRow = void (*)(const float* gate, const float* up, std::size_t k, std::int8_t* codes,
+                                    GroupFactors* factors);
+  QuantizeGatedRow quantize_silu_row;
+  QuantizeGatedRow quantize_gelu_tanh_row;
   // n values to float16, ties to even, a NaN to a NaN; n is a multiple of 16.
   void (*narrow_to_f16)(const float* x, std::size_t n, base::Float16* out);
   // Throughput path: slab [k][16] and rows [num_rows][k] hold bf16 values, subnormals count as zero.
