@@ -39,7 +39,8 @@ struct Path {
 const Path kReference{"reference", PathTable::reference(), true, tensor::DType::kF32};
 const std::array kFastPaths{
     Path{"throughput", {NumericPath::kThroughput, NumericPath::kLatency}, true, tensor::DType::kF16},
-    Path{"latency", {NumericPath::kLatency, NumericPath::kLatency}, false, tensor::DType::kF16}};
+    Path{"latency", {NumericPath::kLatency, NumericPath::kLatency}, false, tensor::DType::kF16},
+    Path{"pairs", {.pairs_attention = true}, true, tensor::DType::kF16}};
 
 // A model on one path.
 class PathModel {

@@ -11,9 +11,10 @@ namespace {
 
 // Of the unit that a kernel works on, by the kernel's name.
 double peak_of_kernel(const std::vector<backends::cpu::Peak>& peaks, std::string_view kernel) {
-  const std::string_view unit = kernel.find("tiles") != std::string_view::npos  ? "bf16 tiles"
-                                : kernel.find("int8") != std::string_view::npos ? "int8"
-                                                                                : "float32";
+  const std::string_view unit = kernel.find("tiles") != std::string_view::npos   ? "bf16 tiles"
+                                : kernel.find("pairs") != std::string_view::npos ? "bf16 pairs"
+                                : kernel.find("int8") != std::string_view::npos  ? "int8"
+                                                                                 : "float32";
   const auto found = std::ranges::find(peaks, unit, &backends::cpu::Peak::what);
   return found == peaks.end() ? 0.0 : found->ops_per_s;
 }

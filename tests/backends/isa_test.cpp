@@ -11,7 +11,7 @@ TEST(Isa, GenericIsAlwaysThereAndTheDefaultIsTheHighest) {
 }
 
 TEST(Isa, AnOverrideTakesEffectOrIsRefusedByName) {
-  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
+  for (const Isa isa : {Isa::kGeneric, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Bf16, Isa::kAmx}) {
     const auto chosen = choose_isa(isa_name(isa));
     if (chosen) {
       EXPECT_EQ(*chosen, isa);
@@ -33,6 +33,7 @@ TEST(Isa, TheTableIsThatOfTheLevel) {
   EXPECT_STREQ(kernel_table(Isa::kGeneric).isa, "generic");
   EXPECT_STREQ(kernel_table(Isa::kAvx2).isa, "avx2");
   EXPECT_STREQ(kernel_table(Isa::kAvx512).isa, "avx512");
+  EXPECT_STREQ(kernel_table(Isa::kAvx512Bf16).isa, "avx512bf16");
   EXPECT_STREQ(kernel_table(Isa::kAmx).isa, "amx");
 }
 

@@ -18,7 +18,7 @@ namespace vitrine::testing {
 inline std::vector<backends::cpu::Isa> fast_isas() {
   using enum backends::cpu::Isa;
   std::vector<backends::cpu::Isa> result;
-  for (const auto isa : {kAvx2, kAvx512, kAmx}) {
+  for (const auto isa : {kAvx2, kAvx512, kAvx512Bf16, kAmx}) {
     const std::string name(backends::cpu::isa_name(isa));
     if (backends::cpu::choose_isa(name)) {
       count_cases("kernels " + name, 1);

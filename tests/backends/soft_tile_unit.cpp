@@ -90,6 +90,7 @@ void multiply_tiles() {
 #include "backends/cpu/kernels/packed_formats.inc"
 #include "backends/cpu/kernels/float_elements.inc"
 #include "backends/cpu/kernels/decode_step.inc"
+#include "backends/cpu/kernels/bf16_slabs.inc"
 #include "backends/cpu/kernels/tile_unit.inc"
 // clang-format on
 

@@ -30,7 +30,7 @@ constexpr std::size_t kThreads = 3;
 
 const std::vector<PathTable>& path_tables() {
   static const std::vector<PathTable> tables = {
-      {}, {NumericPath::kThroughput, NumericPath::kLatency}, PathTable::reference()};
+      {}, {NumericPath::kThroughput, NumericPath::kLatency}, {.pairs_attention = true}, PathTable::reference()};
   return tables;
 }
 

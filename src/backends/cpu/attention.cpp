@@ -308,8 +308,7 @@ class CpuBackend::AttentionPass {
 
 void CpuBackend::do_attention(ops::Rows queries, const ops::AttentionShape& shape, const ops::AttentionContext& context,
                               ops::Rows out) {
-  if (options_.paths.prompt != NumericPath::kThroughput)
-    return AttentionPass(*this, queries, shape, context, out).run();
+  if (!options_.paths.prompts_attend_by_products()) return AttentionPass(*this, queries, shape, context, out).run();
   attend_prompts(queries, shape, context, out);
   std::vector<ops::SequenceRows> generated;
   for (ops::SequenceRows sequence : context.sequences) {

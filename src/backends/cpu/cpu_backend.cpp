@@ -12,6 +12,8 @@ std::string_view path_name(NumericPath path) {
   switch (path) {
     case NumericPath::kThroughput:
       return "throughput";
+    case NumericPath::kPairs:
+      return "pairs";
     case NumericPath::kLatency:
       return "latency";
     case NumericPath::kReference:
@@ -34,11 +36,14 @@ void scale_row(float* row, std::size_t width, float scale) {
 PathTable PathTable::for_isa(Isa isa) {
   PathTable table;
   if (isa == Isa::kAmx) table.prompt = NumericPath::kThroughput;
+  table.pairs_attention = isa == Isa::kAvx512Bf16;
   return table;
 }
 
 std::string PathTable::name() const {
-  return "prompt=" + std::string(path_name(prompt)) + " generated=" + std::string(path_name(generated));
+  std::string all = "prompt=" + std::string(path_name(prompt)) + " generated=" + std::string(path_name(generated));
+  if (pairs_attention) all += " attention=" + std::string(path_name(prompt_attention()));
+  return all;
 }
 
 CpuBackend::CpuBackend(const Options& options)

@@ -19,6 +19,7 @@ namespace vitrine::backends::cpu {
 // How a matrix product is computed; each is defined by the generic kernels (docs/numerics.md).
 enum class NumericPath : std::uint8_t {
   kThroughput,  // weights and activations rounded to bf16, float32 sums in the order of the tile unit
+  kPairs,       // attention alone: keys, queries, weights and values rounded to bf16, sums in the order of AVX512-BF16
   kLatency,     // quantised weights times int8 activations, exact sums inside a block; float weights in float32
   kReference,   // everything in float32
 };
@@ -27,12 +28,27 @@ enum class NumericPath : std::uint8_t {
 struct PathTable {
   NumericPath prompt = NumericPath::kLatency;
   NumericPath generated = NumericPath::kLatency;
+  bool pairs_attention = false;  // prompt rows attend on the path of pairs, whatever their products do
 
-  // What an instruction set uses: prompt rows go through the tile unit's path where there is one.
+  NumericPath prompt_attention() const { return pairs_attention ? NumericPath::kPairs : prompt; }
+  // Whether that is by matrix products.
+  bool prompts_attend_by_products() const {
+    return prompt_attention() == NumericPath::kThroughput || prompt_attention() == NumericPath::kPairs;
+  }
+
+  // What an instruction set uses: prompt rows go through the tile unit's path where there is one, their attention
+  // through that of pairs where there is a unit for it.
   static PathTable for_isa(Isa isa);
   static PathTable reference() { return {NumericPath::kReference, NumericPath::kReference}; }
-  std::string name() const;  // "prompt=latency generated=latency": part of a prefix hash
+  std::string name() const;  // "prompt=latency generated=latency attention=pairs": part of a prefix hash
 };
+
+// The unit of a table that computes a path's attention; nullptr where it has none.
+inline const TileUnit* unit_of(const KernelTable& kernels, NumericPath path) {
+  return path == NumericPath::kPairs        ? kernels.pair_unit
+         : path == NumericPath::kThroughput ? kernels.tile_unit
+                                            : nullptr;
+}
 
 // The Backend on this machine's CPUs. One thread calls it at a time; it owns the threads that it splits work over, and
 // the memory of the weights: it must outlive the models that it loaded.

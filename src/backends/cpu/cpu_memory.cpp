@@ -108,7 +108,7 @@ std::size_t CpuMemory::attention_scratch(const ops::StepSize& step, std::size_t 
   const std::size_t group = step.num_heads / step.num_kv_heads;
   const AttentionTaskSize size = attention_task_size(kernels_, group, step.head_dim);
   const std::size_t num_parts = max_parts(step, size.tile_rows);
-  const bool has_prompts = paths_.prompt != NumericPath::kThroughput;  // among the rows that this reckons with
+  const bool has_prompts = !paths_.prompts_attend_by_products();  // among the rows that this reckons with
   // With as many tiles as are just too few for the threads.
   const std::size_t max_tiles = (has_prompts ? step.num_prompt_rows / size.tile_rows : 0) + step.num_sequences;
   std::size_t num_tiles = std::min((4 * num_threads_ - 1) / step.num_kv_heads, max_tiles);
@@ -118,7 +118,8 @@ std::size_t CpuMemory::attention_scratch(const ops::StepSize& step, std::size_t 
   std::size_t own = size.score_bytes + (has_whole_tasks ? num_parts * size.part_bytes : 0);
   std::size_t slabs = 0;
   if (!has_prompts && step.num_prompt_rows > 0) {
-    const TileAttentionSize prompts = tile_attention_size(kernels_, group, step.head_dim);
+    const TileAttentionSize prompts =
+        tile_attention_size(unit_of(kernels_, paths_.prompt_attention()) != nullptr, group, step.head_dim);
     slabs = step.num_kv_heads * max_parts(step, step.num_prompt_rows) * prompts.slab_bytes();
     own = std::max(own, prompts.thread_bytes(max_parts(step, prompts.tile_rows)));
   }

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 namespace vitrine::backends::cpu {
 namespace {
@@ -28,12 +31,68 @@ bool has_avx512() {
          __builtin_cpu_supports("avx512vnni");
 }
 
+// Whether this processor adds pairs in the order of their path: the makers' manuals leave room for others.
+bool adds_pairs_in_order() {
+  constexpr std::size_t kInputs = 2 * kTileK;
+  std::uint32_t state = 1;
+  const auto next = [&state] {  // of few digits and many magnitudes: exact in bf16, while every sum is rounded
+    state = state * 1664525U + 1013904223U;
+    const auto digits = static_cast<float>(static_cast<int>(state >> 24U) - 128);
+    return std::ldexp(digits, static_cast<int>(state >> 16U & 15U) - 8);
+  };
+  std::vector<float> weights(kInputs * kTileRows);
+  std::vector<float> rows(kTileRows * kInputs);
+  std::ranges::generate(weights, next);
+  std::ranges::generate(rows, next);
+
+  const TileUnit& unit = avx512_pair_unit();
+  std::vector<std::uint16_t> slab(kInputs * kTileRows);
+  std::vector<std::uint16_t> packed_rows(kTileRows * kInputs);
+  unit.pack_slab(weights.data(), kInputs, slab.data());
+  std::vector<float> got(kTileRows * kTileRows);
+  std::vector<float> wanted(got.size());
+  std::array<float*, kTileRows> got_rows;
+  std::array<float*, kTileRows> wanted_rows;
+  for (std::size_t row = 0; row < kTileRows; ++row) {
+    unit.pack_row(rows.data() + row * kInputs, kInputs, packed_rows.data() + row * kTileK, kTileRows);
+    got_rows[row] = got.data() + row * kTileRows;
+    wanted_rows[row] = wanted.data() + row * kTileRows;
+  }
+  unit.multiply({.slabs = slab.data(),
+                 .slab_stride = 0,
+                 .num_slabs = 1,
+                 .k_tiles = num_k_tiles(kInputs),
+                 .rows = packed_rows.data(),
+                 .row_stride = kTileRows,
+                 .num_rows = kTileRows,
+                 .sums = nullptr,
+                 .out = got_rows.data(),
+                 .lanes = kTileRows});
+  generic_kernels().pairs_tile(weights.data(), rows.data(), kTileRows, kInputs, wanted_rows.data(), kTileRows);
+  return got == wanted;
+}
+
+bool has_avx512_bf16() {
+  static const bool has = has_avx512() && __builtin_cpu_supports("avx512bf16") && adds_pairs_in_order();
+  return has;
+}
+
 // Tiles need the kernel's permission, once, before threads start (Linux: Documentation/arch/x86/xstate.rst).
 bool has_amx() {
   constexpr long kArchReqXcompPerm = 0x1023;
   constexpr long kTileData = 18;
   return has_avx512() && __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("amx-tile") &&
          __builtin_cpu_supports("amx-bf16") && ::syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
+}
+
+const KernelTable& avx512_bf16_kernels() {
+  static const KernelTable table = [] {
+    KernelTable with_pairs = avx512_kernels();
+    with_pairs.isa = "avx512bf16";
+    with_pairs.pair_unit = &avx512_pair_unit();
+    return with_pairs;
+  }();
+  return table;
 }
 
 const KernelTable& amx_kernels() {
@@ -50,6 +109,7 @@ constexpr std::array kIsas = std::to_array<IsaRow>({
     {Isa::kGeneric, "generic", [] { return true; }, generic_kernels},
     {Isa::kAvx2, "avx2", has_avx2, avx2_kernels},
     {Isa::kAvx512, "avx512", has_avx512, avx512_kernels},
+    {Isa::kAvx512Bf16, "avx512bf16", has_avx512_bf16, avx512_bf16_kernels},
     {Isa::kAmx, "amx", has_amx, amx_kernels},
 });
 
@@ -75,7 +135,8 @@ base::Result<Isa> choose_isa(std::string_view wanted) {
   if (wanted.empty()) return supported_isas().back();
   const auto* row = std::ranges::find(kIsas, wanted, &IsaRow::name);
   const std::string name(wanted);
-  if (row == kIsas.end()) return base::usage_error("VITRINE_ISA=" + name + ": not one of generic, avx2, avx512, amx");
+  if (row == kIsas.end())
+    return base::usage_error("VITRINE_ISA=" + name + ": not one of generic, avx2, avx512, avx512bf16, amx");
   if (!row->is_supported()) {
     return base::Error{base::ErrorKind::kUnavailable, "VITRINE_ISA=" + name +
                                                           ": this machine lacks it; the highest it has is " +

@@ -63,10 +63,11 @@ std::string CpuBackend::kernel_name(const ops::Matrix& matrix, ops::Role role) c
 }
 
 std::string CpuBackend::attention_name(tensor::DType type, ops::Role role) const {
-  const bool is_throughput = path_of(role, ops::MatrixUse::kLayer) == NumericPath::kThroughput;
-  const std::string_view how = !is_throughput                  ? "in float32"
-                               : kernels_.tile_unit != nullptr ? "as bf16 on tiles"
-                                                               : "as bf16";
+  const NumericPath path = role == ops::Role::kPrompt ? options_.paths.prompt_attention() : options_.paths.generated;
+  const bool has_unit = unit_of(kernels_, path) != nullptr;
+  const std::string_view how = path == NumericPath::kThroughput ? (has_unit ? "as bf16 on tiles" : "as bf16")
+                               : path == NumericPath::kPairs    ? "as bf16 in pairs"
+                                                                : "in float32";
   return fmt::format("{} cache {}, {}", tensor::dtype_info(type).name, how, isa_name(options_.isa));
 }
 

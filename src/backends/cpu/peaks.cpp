@@ -41,6 +41,7 @@ std::vector<Peak> measure_peaks(Isa isa, base::ThreadPool& pool) {
   const KernelTable& kernels = kernel_table(isa);
   std::vector<Peak> peaks = {{"float32", best_of(kernels.float_peak, pool)},
                              {"int8", best_of(kernels.int8_peak, pool)}};
+  if (kernels.pair_unit != nullptr) peaks.push_back({"bf16 pairs", best_of(kernels.pair_unit->peak, pool)});
   if (kernels.tile_unit != nullptr) peaks.push_back({"bf16 tiles", best_of(kernels.tile_unit->peak, pool)});
   return peaks;
 }

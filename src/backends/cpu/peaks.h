@@ -10,7 +10,7 @@ namespace vitrine::backends::cpu {
 
 // What this machine computes at most in one of the ways that the kernels have.
 struct Peak {
-  std::string_view what;  // "float32", "int8", "bf16 tiles"
+  std::string_view what;  // "float32", "int8", "bf16 pairs", "bf16 tiles"
   double ops_per_s;       // multiplications and additions
 };
 

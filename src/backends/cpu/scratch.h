@@ -78,7 +78,7 @@ constexpr AttentionTaskSize attention_task_size(const KernelTable& kernels, std:
           tile_rows * heads_per_kv_head * attention_record(head_dim) * sizeof(float)};
 }
 
-// Attention of prompt rows on the throughput path. Elements are bf16 for the tile unit, floats without one.
+// Attention of prompt rows by matrix products. Elements are bf16 for a unit of the processor, floats without one.
 struct TileAttentionSize {
   std::size_t tile_rows;      // rows of one sequence in a task: with their heads they fill a few tiles
   std::size_t queries;        // of a task
@@ -97,15 +97,13 @@ struct TileAttentionSize {
     return block_bytes + query_bytes + weight_bytes + product_bytes + sums_bytes + num_parts * record_bytes;
   }
 };
-constexpr TileAttentionSize tile_attention_size(const KernelTable& kernels, std::size_t heads_per_kv_head,
-                                                std::size_t head_dim) {
+constexpr TileAttentionSize tile_attention_size(bool has_unit, std::size_t heads_per_kv_head, std::size_t head_dim) {
   constexpr std::size_t kQueries = 64;
-  const bool has_tiles = kernels.tile_unit != nullptr;
   const std::size_t rows = heads_per_kv_head < kQueries ? kQueries / heads_per_kv_head : 1;
   const std::size_t queries = rows * heads_per_kv_head;
-  const std::size_t tile_bytes = kTileHalves * (has_tiles ? sizeof(std::uint16_t) : sizeof(float));
+  const std::size_t tile_bytes = kTileHalves * (has_unit ? sizeof(std::uint16_t) : sizeof(float));
   const auto rows_bytes = [&](std::size_t k) {
-    return has_tiles ? tile_rows_bytes(queries, k) : float_rows_bytes(queries, num_k_tiles(k) * kTileK);
+    return has_unit ? tile_rows_bytes(queries, k) : float_rows_bytes(queries, num_k_tiles(k) * kTileK);
   };
   return {.tile_rows = rows,
           .queries = queries,

@@ -1,7 +1,8 @@
-// Attention of prompt rows on the throughput path: products with the keys and weighted sums of the values as products
-// of bf16 matrices, in the order of the tile unit (by it, where there is one). A sequence's keys and values of a layer
-// are brought into slabs once per step; a task is a tile of its rows under one KV head, whose query heads are all rows
-// of one matrix. Parts are cut and put together as on the other paths, so how a prompt was split changes nothing.
+// Attention of prompt rows by matrix products: products with the keys and weighted sums of the values as those of bf16
+// matrices, in the order of the tile unit or of AVX512-BF16 (by either, where it is there). A sequence's keys and
+// values of a layer are brought into slabs once per step; a task is a tile of its rows under one KV head, whose query
+// heads are all rows of one matrix. Parts are cut and put together as on the other paths, so how a prompt was split
+// changes nothing.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -40,15 +41,15 @@ float scale_at(const std::byte* scales, std::size_t idx) {
 // Blocks of the cache as slabs of bf16 weights. Everything is per thread but what it reads.
 class SlabPacker {
  public:
-  SlabPacker(const KernelTable& kernels, DType type, std::size_t head_dim, const TileAttentionSize& size, float* block)
-      : kernels_(kernels), type_(type), head_dim_(head_dim), size_(size), block_(block) {}
+  SlabPacker(const KernelTable& kernels, const TileUnit* unit, DType type, std::size_t head_dim,
+             const TileAttentionSize& size, float* block)
+      : kernels_(kernels), unit_(unit), type_(type), head_dim_(head_dim), size_(size), block_(block) {}
 
   // Keys [head_dim][16] to a slab with head_dim inputs.
   void pack_keys(const kvcache::KvCache::HeadBlock& block, std::byte* slab) const {
-    const TileUnit* unit = kernels_.tile_unit;
     auto* halves = reinterpret_cast<std::uint16_t*>(slab);
-    if (unit != nullptr && type_ != DType::kQ8_0) {
-      return unit->decode_slab[static_cast<std::size_t>(float_kind(type_))](bytes(block.keys), head_dim_, halves);
+    if (unit_ != nullptr && type_ != DType::kQ8_0) {
+      return unit_->decode_slab[static_cast<std::size_t>(float_kind(type_))](bytes(block.keys), head_dim_, halves);
     }
     if (type_ == DType::kQ8_0) {
       for (std::size_t i = 0; i < head_dim_ * kBlockTokens; ++i) {
@@ -58,7 +59,7 @@ class SlabPacker {
     } else {
       unpack(block.keys);
     }
-    if (unit != nullptr) return unit->pack_slab(block_, head_dim_, halves);
+    if (unit_ != nullptr) return unit_->pack_slab(block_, head_dim_, halves);
     auto* values = reinterpret_cast<float*>(slab);
     std::copy_n(block_, head_dim_ * kBlockTokens, values);
     kernels_.round_to_bf16(values, head_dim_ * kBlockTokens);
@@ -67,17 +68,16 @@ class SlabPacker {
   // The values of a block, [16][head_dim], to 16 inputs of each slab of 16 channels; `slabs` is where they lie in the
   // first. Positions from num_valid on are zeros: their weights are zero, what the cache holds there may be anything.
   void pack_values(const kvcache::KvCache::HeadBlock& block, std::size_t num_valid, std::byte* slabs) const {
-    const TileUnit* unit = kernels_.tile_unit;
-    const bool direct = unit != nullptr && type_ != DType::kQ8_0;
+    const bool direct = unit_ != nullptr && type_ != DType::kQ8_0;
     if (!direct) decode_values(block);
     const auto kind = static_cast<std::size_t>(direct ? float_kind(type_) : PackedKind::kF32);
     const std::byte* rows = direct ? block.values : reinterpret_cast<const std::byte*>(block_);
     const std::size_t element_bytes = !direct || type_ == DType::kF32 ? 4 : 2;
     for (std::size_t channel = 0; channel < head_dim_; channel += kTileRows) {
       std::byte* slab = slabs + channel / kTileRows * kPartTiles * size_.tile_bytes;
-      if (unit != nullptr) {
-        unit->pack_rows[kind](rows + channel * element_bytes, head_dim_, num_valid,
-                              reinterpret_cast<std::uint16_t*>(slab));
+      if (unit_ != nullptr) {
+        unit_->pack_rows[kind](rows + channel * element_bytes, head_dim_, num_valid,
+                               reinterpret_cast<std::uint16_t*>(slab));
         continue;
       }
       auto* values = reinterpret_cast<float*>(slab);
@@ -110,13 +110,14 @@ class SlabPacker {
   }
 
   const KernelTable& kernels_;
+  const TileUnit* unit_;
   DType type_;
   std::size_t head_dim_;
   const TileAttentionSize& size_;
   float* block_;  // scratch, [16 * head_dim]
 };
 
-// The tile unit is at work on this thread while the object lives.
+// The unit is at work on this thread while the object lives.
 class UseOfTiles {
  public:
   explicit UseOfTiles(const TileUnit* unit) : unit_(unit) {
@@ -141,6 +142,8 @@ class CpuBackend::TileAttention {
                 const ops::AttentionContext& context, ops::Rows out)
       : backend_(backend),
         kernels_(backend.kernels_),
+        path_(backend.options_.paths.prompt_attention()),
+        unit_(unit_of(kernels_, path_)),
         queries_(queries),
         shape_(shape),
         context_(context),
@@ -148,7 +151,7 @@ class CpuBackend::TileAttention {
         cache_(context.cache->shape()),
         group_(shape.num_heads / cache_.num_kv_heads),
         record_(attention_record(cache_.head_dim)),
-        size_(tile_attention_size(kernels_, group_, cache_.head_dim)) {}
+        size_(tile_attention_size(unit_ != nullptr, group_, cache_.head_dim)) {}
 
   void run(const ops::SequenceRows& sequence) {
     sequence_ = &sequence;
@@ -162,7 +165,7 @@ class CpuBackend::TileAttention {
       buffer.ensure(size_.thread_bytes(max_parts(num_tiles)));
     backend_.pool_.for_range(num_tiles * cache_.num_kv_heads, 1,
                              [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
-                               const UseOfTiles use(kernels_.tile_unit);
+                               const UseOfTiles use(unit_);
                                for (std::size_t task = begin; task < end; ++task)
                                  attend(thread_idx, task / num_tiles, task % num_tiles * size_.tile_rows);
                              });
@@ -213,7 +216,7 @@ class CpuBackend::TileAttention {
     const std::size_t num_pairs = base::ceil_div(end_, kTileK) - first_part_ * kPartTiles;
     backend_.pool_.for_range(cache_.num_kv_heads * num_pairs, kPartTiles / 2,
                              [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
-                               const SlabPacker packer(kernels_, cache_.type, cache_.head_dim, size_,
+                               const SlabPacker packer(kernels_, unit_, cache_.type, cache_.head_dim, size_,
                                                        scratch_of(thread_idx, 0).block);
                                for (std::size_t i = begin; i < end; ++i)
                                  pack_pair(packer, i / num_pairs, first_part_ * kPartTiles + i % num_pairs);
@@ -236,9 +239,8 @@ class CpuBackend::TileAttention {
 
   // A row of k values to row `idx` of a matrix of `num_rows`.
   void pack_row(const float* x, std::size_t k, std::byte* rows, std::size_t num_rows, std::size_t idx) const {
-    if (kernels_.tile_unit != nullptr) {
-      kernels_.tile_unit->pack_row(x, k, reinterpret_cast<std::uint16_t*>(rows) + idx * kTileK,
-                                   padded_tile_rows(num_rows));
+    if (unit_ != nullptr) {
+      unit_->pack_row(x, k, reinterpret_cast<std::uint16_t*>(rows) + idx * kTileK, padded_tile_rows(num_rows));
       return;
     }
     float* row = reinterpret_cast<float*>(rows) + idx * k;
@@ -249,22 +251,22 @@ class CpuBackend::TileAttention {
   // One or two slabs times the rows: 16 results of each to out[row].
   void multiply(const std::byte* slabs, std::size_t slab_bytes, std::size_t num_slabs, const std::byte* rows,
                 std::size_t k, float* sums, std::vector<float*>& out) const {
-    if (kernels_.tile_unit != nullptr) {
-      kernels_.tile_unit->multiply({.slabs = reinterpret_cast<const std::uint16_t*>(slabs),
-                                    .slab_stride = slab_bytes / sizeof(std::uint16_t),
-                                    .num_slabs = num_slabs,
-                                    .k_tiles = num_k_tiles(k),
-                                    .rows = reinterpret_cast<const std::uint16_t*>(rows),
-                                    .row_stride = padded_tile_rows(out.size()),
-                                    .num_rows = out.size(),
-                                    .sums = sums,
-                                    .out = out.data(),
-                                    .lanes = kTileRows});
+    if (unit_ != nullptr) {
+      unit_->multiply({.slabs = reinterpret_cast<const std::uint16_t*>(slabs),
+                       .slab_stride = slab_bytes / sizeof(std::uint16_t),
+                       .num_slabs = num_slabs,
+                       .k_tiles = num_k_tiles(k),
+                       .rows = reinterpret_cast<const std::uint16_t*>(rows),
+                       .row_stride = padded_tile_rows(out.size()),
+                       .num_rows = out.size(),
+                       .sums = sums,
+                       .out = out.data(),
+                       .lanes = kTileRows});
       return;
     }
     for (std::size_t i = 0; i < num_slabs; ++i) {
-      kernels_.throughput_tile(slabs + i * slab_bytes, reinterpret_cast<const float*>(rows), out.size(), k, out.data(),
-                               kTileRows);
+      const auto kernel = path_ == NumericPath::kPairs ? kernels_.pairs_tile : kernels_.throughput_tile;
+      kernel(slabs + i * slab_bytes, reinterpret_cast<const float*>(rows), out.size(), k, out.data(), kTileRows);
       for (float*& row : out)
         row += kTileRows;
     }
@@ -351,6 +353,8 @@ class CpuBackend::TileAttention {
 
   CpuBackend& backend_;
   const KernelTable& kernels_;
+  NumericPath path_;
+  const TileUnit* unit_;  // nullptr: the same in floats
   ops::Rows queries_;
   const ops::AttentionShape& shape_;
   const ops::AttentionContext& context_;

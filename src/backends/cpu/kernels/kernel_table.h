@@ -182,9 +182,10 @@ struct LanePeaks {
 
 using PeakLoop = double (*)(std::size_t num_steps);
 
-// The throughput path as the tile unit computes it.
+// Products of bf16 matrices by a unit of the processor: the tile unit in the order of the throughput path, AVX512-BF16
+// in that of pairs.
 struct TileUnit {
-  // A packed tile to a slab [k_tiles][16][16][2]; nullptr for kRaw.
+  // A packed tile to a slab [k_tiles][16][16][2]; nullptr for kRaw, and where the unit multiplies no weights.
   std::array<void (*)(const std::uint8_t* tile, std::size_t k, std::uint16_t* slab), kNumPackedKinds> decode_slab;
   // The same from values [k][16].
   void (*pack_slab)(const float* values, std::size_t k, std::uint16_t* slab);
@@ -223,6 +224,10 @@ struct KernelTable {
   // Throughput path: slab [k][16] and rows [num_rows][k] hold bf16 values, subnormals count as zero.
   FloatTileKernel throughput_tile;
   const TileUnit* tile_unit;  // computes the same instead, where there is one; else nullptr
+  // The path of pairs, for slabs and rows of the same values: each pair of inputs is added to the sum by two fused
+  // multiply-adds, the odd one first; subnormal results count as zero.
+  FloatTileKernel pairs_tile;
+  const TileUnit* pair_unit;  // computes the same instead, where there is one; else nullptr
   // nullptr where the kind has no float (or no int8) product.
   std::array<FloatTileKernel, kNumPackedKinds> float_tile;
   std::array<Int8TileKernel, kNumPackedKinds> int8_tile;
@@ -254,6 +259,7 @@ struct KernelTable {
 const KernelTable& generic_kernels();
 const KernelTable& avx2_kernels();
 const KernelTable& avx512_kernels();
+const TileUnit& avx512_pair_unit();
 const TileUnit& amx_tile_unit();
 
 }  // namespace vitrine::backends::cpu
