@@ -27,6 +27,7 @@ class Matrix {
   virtual std::size_t out_features() const = 0;
   virtual std::size_t in_features() const = 0;
   virtual std::size_t size_bytes() const = 0;
+  virtual std::size_t read_bytes() const { return size_bytes(); }  // by a product of which all results are wanted
 };
 
 enum class MatrixUse : std::uint8_t {

@@ -65,7 +65,7 @@ void ObservedBackend::do_rms_norm(Rows x, std::span<const float> weight, float e
 void ObservedBackend::do_matmul(Rows x, std::span<const Role> roles, std::span<const MatmulOutput> outputs) {
   Work work{.num_outputs = outputs.size(), .kernel = inner_.kernel_name(*outputs.front().matrix, roles.front())};
   for (const MatmulOutput& output : outputs) {
-    work.bytes += output.matrix->size_bytes();
+    work.bytes += output.matrix->read_bytes();
     work.flops += product_flops(x.num_rows, *output.matrix);
   }
   observe(OpKind::kMatmul, work, [&] { inner_.matmul(x, roles, outputs); });

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "backends/cpu/packed_matrix.h"
+#include "backends/cpu/split_pack.h"
 #include "backends/kernel_fixture.h"
 #include "base/sha256.h"
 
@@ -68,8 +70,14 @@ TEST(PackedLayouts, AreThoseOfTheirVersion) {
     const std::vector<std::uint8_t> tile = pack_first_tile(layout, weight.view);
     sum.update(std::as_bytes(std::span(tile)));
   }
-  EXPECT_EQ(base::hex_of(sum.finish()), "1c85433a1eae4e9f24fa5fb688b1a5b6c2293a5196b926060eb29db1a2b74e56");
-  EXPECT_EQ(kPackedLayoutVersion, 1U);
+  testing::Random random(14);
+  const testing::RandomWeight weight(random, tensor::DType::kQ8_0, 40, 2 * 256);
+  std::vector<std::uint8_t> head(PackedMatrix::packed_bytes(PackedKind::kQ8_0Split, tensor::DType::kQ8_0, 40, 2 * 256));
+  for (std::size_t tile_idx = 0; tile_idx < 3; ++tile_idx)
+    pack_split_tile(weight.view, tile_idx, head.data());
+  sum.update(std::as_bytes(std::span(head)));
+  EXPECT_EQ(base::hex_of(sum.finish()), "9e31ed427d296a49a53e0c94182da60ba409d8e3c5be12fc8d7f75005a7a71b5");
+  EXPECT_EQ(kPackedLayoutVersion, 2U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PackTest, ::testing::ValuesIn(packed_layouts().begin(), packed_layouts().end()),

@@ -59,8 +59,10 @@ CpuBackend::CpuBackend(const Options& options)
 
 std::unique_ptr<ops::Matrix> CpuBackend::load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) {
   const bool reference = options_.paths.generated == NumericPath::kReference;
-  return std::make_unique<PackedMatrix>(weight, PackedMatrix::Options{.use = use, .as_float32 = reference}, weights_,
-                                        pool_);
+  const ops::MatrixSize size{weight.type, weight.shape[0], weight.shape[1], use};
+  const PackedMatrix::Options options{
+      .use = use, .as_float32 = reference, .split = is_screened(size, options_.screening)};
+  return std::make_unique<PackedMatrix>(weight, options, weights_, pool_);
 }
 
 bool CpuBackend::keeps_source(tensor::DType type) const {
@@ -75,7 +77,7 @@ std::size_t CpuBackend::scratch_bytes() const {
   }
   for (const AlignedBuffer& buffer : thread_scratch_)
     total += buffer.size_bytes();
-  return total + attention_records_.size_bytes() + attention_slabs_.size_bytes();
+  return total + screening_.size_bytes() + attention_records_.size_bytes() + attention_slabs_.size_bytes();
 }
 
 void CpuBackend::do_embed(const tensor::TensorView& table, std::span<const TokenId> ids, float scale, ops::Rows out) {

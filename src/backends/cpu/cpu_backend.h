@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,8 @@
 #include "backends/cpu/aligned_buffer.h"
 #include "backends/cpu/isa.h"
 #include "backends/cpu/packed_matrix.h"
+#include "backends/cpu/screening.h"
+#include "backends/cpu/split_pack.h"
 #include "backends/cpu/weight_memory.h"
 #include "base/thread_pool.h"
 #include "ops/backend.h"
@@ -61,6 +64,7 @@ class CpuBackend : public ops::Backend {
     PathTable paths;
     std::optional<PackedCache> cache = std::nullopt;  // of packed weights
     const KernelTable* kernels = nullptr;             // in place of the instruction set's own
+    HeadScreening screening = HeadScreening::kWhereItPays;
   };
   explicit CpuBackend(const Options& options);
 
@@ -76,6 +80,8 @@ class CpuBackend : public ops::Backend {
   Isa isa() const { return options_.isa; }
   const PathTable& paths() const { return options_.paths; }
   std::size_t num_threads() const { return pool_.num_threads(); }
+  // Products with a head that were read to the high bits for the most part.
+  std::size_t num_screened_products() const { return num_screened_products_; }
   // Buffers that operations keep between calls.
   std::size_t scratch_bytes() const;
 
@@ -160,6 +166,9 @@ class CpuBackend : public ops::Backend {
   void multiply_tile(const PathRows& rows, const TileTask& task) const;
   void run_tile_kernel(const PathRows& rows, const TileTask& task, float* const* out, std::size_t lanes) const;
   std::optional<base::RowPeak> find_peak(std::size_t row_idx, std::size_t num_rows) const;
+  bool multiply_screened();
+  std::array<std::size_t, kMaxScreenedRows> screen_tiles(const float* lengths);
+  std::span<const std::uint32_t> tiles_left(const std::size_t* sure_tiles);
   void multiply_on_tile_unit(const PathRows& rows, AlignedBuffer& scratch, std::size_t begin, std::size_t end) const;
   void decode_tile_slab(const PackedMatrix& matrix, std::size_t tile_idx, std::uint16_t* slab) const;
   void multiply_slabs(const PathRows& rows, const Product& product, std::size_t tile_idx, std::size_t num_slabs,
@@ -178,8 +187,11 @@ class CpuBackend : public ops::Backend {
   std::vector<Product> products_;                   // of the operation and path at work
   std::vector<std::vector<std::size_t>> choosers_;  // [num_experts]: the choices that fell on each
   std::vector<AlignedBuffer> thread_scratch_;       // [num_threads]: attention scores, weight slabs
-  AlignedBuffer attention_records_;                 // of tasks that threads share
-  AlignedBuffer attention_slabs_;                   // a sequence's keys and values of one layer, as matrices in bf16
+  AlignedBuffer screening_;                         // of a head's tiles
+  ScreeningPace screening_pace_;
+  std::size_t num_screened_products_ = 0;
+  AlignedBuffer attention_records_;  // of tasks that threads share
+  AlignedBuffer attention_slabs_;    // a sequence's keys and values of one layer, as matrices in bf16
 };
 
 }  // namespace vitrine::backends::cpu

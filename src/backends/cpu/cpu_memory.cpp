@@ -40,16 +40,18 @@ std::size_t max_parts(const ops::StepSize& step, std::size_t tile_rows) {
 
 }  // namespace
 
-PackedKind CpuMemory::kind_of(tensor::DType type) const {
-  return paths_.generated == NumericPath::kReference ? PackedKind::kF32 : PackedMatrix::kind_of(type);
+PackedKind CpuMemory::kind_of(const ops::MatrixSize& matrix) const {
+  if (paths_.generated == NumericPath::kReference) return PackedKind::kF32;
+  if (is_screened(matrix, HeadScreening::kWhereItPays)) return PackedKind::kQ8_0Split;
+  return PackedMatrix::kind_of(matrix.type);
 }
 
 std::size_t CpuMemory::packed_bytes(const ops::MatrixSize& matrix) const {
-  return PackedMatrix::packed_bytes(kind_of(matrix.type), matrix.type, matrix.out_features, matrix.in_features);
+  return PackedMatrix::packed_bytes(kind_of(matrix), matrix.type, matrix.out_features, matrix.in_features);
 }
 
 bool CpuMemory::keeps_source(tensor::DType type) const {
-  return kind_of(type) == PackedKind::kRaw;
+  return paths_.generated != NumericPath::kReference && PackedMatrix::kind_of(type) == PackedKind::kRaw;
 }
 
 std::size_t CpuMemory::matrix_bytes(const ops::MatrixSize& matrix) const {
@@ -74,6 +76,7 @@ std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, 
   PathRowsSize throughput;
   std::size_t slab = 0;
   std::size_t tile_rows = 0;
+  std::size_t screening = 0;
   const bool prompt_is_throughput = paths_.prompt == NumericPath::kThroughput;
   const std::size_t all_rows = step.num_prompt_rows + step.num_sequences;
   for (const ops::MatrixSize& matrix : matrices) {
@@ -82,7 +85,7 @@ std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, 
     const std::size_t copies = matrix.use == ops::MatrixUse::kExpert ? step.num_chosen : 1;
     std::size_t latency_rows = copies * (takes_throughput ? step.num_sequences : all_rows);
     if (is_head(matrix, matrices.back())) latency_rows = step.num_sequences;
-    const PackedKind kind = kind_of(matrix.type);
+    const PackedKind kind = kind_of(matrix);
     if (kernels_.int8_tile[static_cast<std::size_t>(kind)] != nullptr) {
       latency.add_quantized(latency_rows, k);
     } else {
@@ -97,11 +100,15 @@ std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, 
     }
     if (is_head(matrix, matrices.back()) && kind != PackedKind::kRaw)
       slab = std::max(slab, peaks_scratch_bytes(step.num_sequences));
+    if (kind == PackedKind::kQ8_0Split) {
+      const std::size_t num_rows = std::min(step.num_sequences, kMaxScreenedRows);
+      screening = screening_bytes(num_rows, base::ceil_div(matrix.out_features, kTileRows), num_threads_);
+    }
     const bool is_looked_up = step.looks_up_head && is_head(matrix, matrices.back());
     if ((takes_throughput && !takes_tiles) || is_looked_up || kind == PackedKind::kRaw)
       slab = std::max(slab, slab_bytes(k));
   }
-  return latency.total() + throughput.total() + tile_rows + attention_scratch(step, slab);
+  return latency.total() + throughput.total() + tile_rows + screening + attention_scratch(step, slab);
 }
 
 std::size_t CpuMemory::attention_scratch(const ops::StepSize& step, std::size_t slab) const {

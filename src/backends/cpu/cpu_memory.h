@@ -20,7 +20,7 @@ class CpuMemory final : public ops::MemoryModel {
   std::size_t scratch_bytes(std::span<const ops::MatrixSize> matrices, const ops::StepSize& step) const override;
 
  private:
-  PackedKind kind_of(tensor::DType type) const;
+  PackedKind kind_of(const ops::MatrixSize& matrix) const;
   std::size_t packed_bytes(const ops::MatrixSize& matrix) const;
   std::size_t attention_scratch(const ops::StepSize& step, std::size_t slab) const;
 

@@ -10,7 +10,6 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/scratch.h"
-#include "base/order_key.h"
 
 namespace vitrine::backends::cpu {
 namespace {
@@ -25,20 +24,6 @@ constexpr std::size_t kCacheChunkBytes = 64 * 1024;
 
 const PackedMatrix& packed(const ops::Matrix& matrix) {
   return static_cast<const PackedMatrix&>(matrix);
-}
-
-// What a thread saw of each of so many rows; before it lie the values of its task.
-LanePeaks* peaks_in(const AlignedBuffer& scratch, std::size_t num_rows) {
-  return reinterpret_cast<LanePeaks*>(scratch.data() + peaks_values_bytes(num_rows));
-}
-
-// Of a row of which nothing was seen yet.
-LanePeaks no_peaks() {
-  LanePeaks peaks;
-  std::ranges::fill(peaks.largest, std::numeric_limits<std::int32_t>::min());
-  std::ranges::fill(peaks.tiles, 0);
-  std::ranges::fill(peaks.smallest, base::kPlusInfinityKey);
-  return peaks;
 }
 
 }  // namespace
@@ -216,7 +201,7 @@ void CpuBackend::multiply_prepared(const PathRows& rows) {
   const std::size_t num_tiles = products_.back().end_tile;
   std::size_t num_bytes = 1;
   for (const Product& product : products_)
-    num_bytes += product.matrix->num_tiles() * product.matrix->tile_bytes();
+    num_bytes += product.matrix->size_bytes();
   const std::size_t for_cache = std::max<std::size_t>(1, kCacheChunkBytes * num_tiles / num_bytes);
   const std::size_t for_balance = std::max<std::size_t>(1, num_tiles / (4 * pool_.num_threads()));
   std::size_t grain = rows.input_row.size() >= kMinPiecewiseRows ? kMaxTiles : std::min(for_cache, for_balance);
@@ -272,44 +257,6 @@ void CpuBackend::do_matmul_gated(const ops::GatedRows& x, std::span<const ops::R
   });
   add_products(outputs, roles.size());
   multiply_prepared(latency_rows_);
-}
-
-// Of what all threads saw.
-std::optional<base::RowPeak> CpuBackend::find_peak(std::size_t row_idx, std::size_t num_rows) const {
-  std::int32_t largest = base::kMinusInfinityKey;
-  std::int32_t smallest = base::kPlusInfinityKey;
-  std::size_t position = 0;
-  for (const AlignedBuffer& scratch : thread_scratch_) {
-    const LanePeaks& peaks = peaks_in(scratch, num_rows)[row_idx];
-    for (std::size_t lane = 0; lane < kTileRows; ++lane) {
-      smallest = std::min(smallest, peaks.smallest[lane]);
-      const std::size_t place = static_cast<std::size_t>(peaks.tiles[lane]) * kTileRows + lane;
-      if (peaks.largest[lane] < largest || (peaks.largest[lane] == largest && place >= position)) continue;
-      largest = peaks.largest[lane];
-      position = place;
-    }
-  }
-  if (base::has_nan_or_infinity(smallest, largest) || largest == base::kMinusInfinityKey) return std::nullopt;
-  return base::RowPeak{base::from_order_key(largest), position};
-}
-
-bool CpuBackend::do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, const ops::Matrix& matrix,
-                                 std::span<std::optional<base::RowPeak>> peaks) {
-  const PackedMatrix& weight = packed(matrix);
-  split_rows(roles, weight.use());
-  // A tile's values take the scratch that the results would.
-  if (!throughput_rows_.input_row.empty() || weight.kind() == PackedKind::kRaw) return false;
-  products_.clear();
-  add_product(matrix, {}, 0, x.num_rows);
-  products_.back().keeps_peaks = true;
-  for (AlignedBuffer& scratch : thread_scratch_) {
-    scratch.ensure(peaks_scratch_bytes(x.num_rows));
-    std::fill_n(peaks_in(scratch, x.num_rows), x.num_rows, no_peaks());
-  }
-  multiply(x, latency_rows_);
-  for (std::size_t row_idx = 0; row_idx < x.num_rows; ++row_idx)
-    peaks[row_idx] = find_peak(row_idx, x.num_rows);
-  return true;
 }
 
 void CpuBackend::do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/code_plane.h"
 #include "base/check.h"
 #include "base/float16.h"
 #include "quant/iq4_nl.h"
@@ -177,23 +178,6 @@ base::Float16 float16_at(const std::uint8_t* p, std::size_t lane) {
   return value;
 }
 
-// The bits of four consecutive codes, and of those 4, 8, ... further on that share their bytes, at once.
-template <unsigned kBits>
-void put_plane(const RowBlock& row, unsigned shift, std::size_t block_k, std::size_t lane, std::uint8_t* out) {
-  constexpr unsigned kMask = (1U << kBits) - 1;
-  constexpr std::size_t kCodesPerByte = 8 / kBits;
-  for (std::size_t word = 0; word < block_k / (4 * kCodesPerByte); ++word) {
-    const std::uint8_t* codes = row.codes + word * 4 * kCodesPerByte;
-    std::uint8_t* bytes = out + 64 * word + 4 * lane;
-    for (std::size_t i = 0; i < 4; ++i) {
-      unsigned byte = 0;
-      for (std::size_t t = 0; t < kCodesPerByte; ++t)
-        byte |= (codes[4 * t + i] >> shift & kMask) << (kBits * t);
-      bytes[i] = static_cast<std::uint8_t>(byte);
-    }
-  }
-}
-
 void put_row_block(const PackedLayout& layout, const RowBlock& row, std::size_t lane, std::uint8_t* out) {
   const std::size_t num_groups = layout.block_k / layout.group_k;
   if (layout.scale_form == ScaleForm::kE8M0) {
@@ -214,16 +198,16 @@ void put_row_block(const PackedLayout& layout, const RowBlock& row, std::size_t 
     std::uint8_t* codes = out + plane.offset;
     switch (plane.bits) {
       case 8:
-        put_plane<8>(row, plane.shift, layout.block_k, lane, codes);
+        put_plane<8>(row.codes, plane.shift, layout.block_k, lane, codes);
         break;
       case 4:
-        put_plane<4>(row, plane.shift, layout.block_k, lane, codes);
+        put_plane<4>(row.codes, plane.shift, layout.block_k, lane, codes);
         break;
       case 2:
-        put_plane<2>(row, plane.shift, layout.block_k, lane, codes);
+        put_plane<2>(row.codes, plane.shift, layout.block_k, lane, codes);
         break;
       case 1:
-        put_plane<1>(row, plane.shift, layout.block_k, lane, codes);
+        put_plane<1>(row.codes, plane.shift, layout.block_k, lane, codes);
         break;
       default:
         break;

@@ -12,7 +12,7 @@
 namespace vitrine::backends::cpu {
 
 // Goes up whenever the packed bytes of any weight change, since files of packed weights outlive a build.
-inline constexpr std::uint32_t kPackedLayoutVersion = 1;
+inline constexpr std::uint32_t kPackedLayoutVersion = 2;
 
 // Bits of the codes of one block: `bits` of each code, moved down by `shift`, lie at `offset`.
 // With kk = k % 32, of 16 rows by 32 inputs (one group), row r:

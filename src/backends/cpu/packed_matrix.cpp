@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/pack.h"
+#include "backends/cpu/split_pack.h"
 #include "base/check.h"
 #include "base/checked.h"
 #include "quant/quant_format.h"
@@ -23,6 +24,7 @@ bool is_float(PackedKind kind) {
 
 std::size_t tile_bytes_of(PackedKind kind, tensor::DType type, std::size_t in_features) {
   if (kind == PackedKind::kRaw) return 0;
+  if (kind == PackedKind::kQ8_0Split) return split_high_bytes(in_features);
   if (is_float(kind)) return in_features * kTileRows * element_bytes(kind);
   const PackedLayout* layout = find_packed_layout(type);
   return in_features / layout->block_k * layout->block_bytes();
@@ -54,32 +56,43 @@ PackedKind PackedMatrix::kind_of(tensor::DType type) {
 
 std::size_t PackedMatrix::packed_bytes(PackedKind kind, tensor::DType type, std::size_t out_features,
                                        std::size_t in_features) {
-  return base::ceil_div(out_features, kTileRows) * tile_bytes_of(kind, type, in_features);
+  const std::size_t apart =
+      kind == PackedKind::kQ8_0Split ? split_middle_bytes(in_features) + split_low_bytes(in_features) : 0;
+  return base::ceil_div(out_features, kTileRows) * (tile_bytes_of(kind, type, in_features) + apart);
 }
 
 PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& options, WeightMemory& memory,
                            base::ThreadPool& pool)
-    : kind_(options.as_float32 ? PackedKind::kF32 : kind_of(weight.type)),
+    : kind_(options.as_float32 ? PackedKind::kF32
+            : options.split    ? PackedKind::kQ8_0Split
+                               : kind_of(weight.type)),
       use_(options.use),
       out_features_(weight.shape[0]),
       in_features_(weight.shape[1]),
       tile_bytes_(tile_bytes_of(kind_, weight.type, in_features_)),
+      size_bytes_(packed_bytes(kind_, weight.type, out_features_, in_features_)),
       source_(weight) {
   VT_CHECK(weight.shape.rank() == 2, "a matrix has two dimensions");
   if (kind_ == PackedKind::kRaw) return;
   const PackedLayout* layout = is_float(kind_) ? nullptr : find_packed_layout(weight.type);
   const std::uint64_t fingerprint = fingerprint_of(
       {static_cast<std::uint64_t>(weight.type), static_cast<std::uint64_t>(kind_), out_features_, in_features_});
-  const WeightMemory::Block block = memory.take(fingerprint, num_tiles() * tile_bytes_, pool);
+  const WeightMemory::Block block = memory.take(fingerprint, size_bytes_, pool);
   data_ = reinterpret_cast<const std::uint8_t*>(block.data);
   if (!block.is_filled) pack_tiles(layout, reinterpret_cast<std::uint8_t*>(block.data), pool);
+}
+
+std::size_t PackedMatrix::read_bytes() const {
+  return size_bytes_ - (kind_ == PackedKind::kQ8_0Split ? num_tiles() * split_middle_bytes(in_features_) : 0);
 }
 
 void PackedMatrix::pack_tiles(const PackedLayout* layout, std::uint8_t* data, base::ThreadPool& pool) const {
   pool.for_range(num_tiles(), 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t tile_idx = begin; tile_idx < end; ++tile_idx) {
       std::uint8_t* out = data + tile_idx * tile_bytes_;
-      if (layout != nullptr) {
+      if (kind_ == PackedKind::kQ8_0Split) {
+        pack_split_tile(source_, tile_idx, data);
+      } else if (layout != nullptr) {
         pack_tile(*layout, source_, tile_idx, out);
       } else {
         pack_float_tile(tile_idx, out);

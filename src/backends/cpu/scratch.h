@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <numeric>
 
+#include "backends/cpu/aligned_buffer.h"
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/screening.h"
 
 // Sizes of the buffers that CpuBackend's operations work in: they and the forecast of their memory reckon alike.
 namespace vitrine::backends::cpu {
@@ -40,6 +42,27 @@ constexpr std::size_t peaks_values_bytes(std::size_t num_rows) {
 constexpr std::size_t peaks_scratch_bytes(std::size_t num_rows) {
   return peaks_values_bytes(num_rows) + num_rows * sizeof(LanePeaks);
 }
+
+// What a thread saw of each of so many rows; before it lie the values of its task.
+inline LanePeaks* peaks_in(const AlignedBuffer& scratch, std::size_t num_rows) {
+  return reinterpret_cast<LanePeaks*>(scratch.data() + peaks_values_bytes(num_rows));
+}
+
+// What screening knows of each tile of a head, what each thread found of each row, and which tiles are left.
+constexpr std::size_t screening_bytes(std::size_t num_rows, std::size_t num_tiles, std::size_t num_threads) {
+  return num_rows * num_tiles * sizeof(float) + num_tiles * sizeof(std::uint32_t) +
+         num_threads * num_rows * sizeof(SureTile);
+}
+struct ScreeningScratch {
+  float* ceilings;            // [num_rows][num_tiles]
+  std::uint32_t* tiles_left;  // [num_tiles]
+  SureTile* sure_tiles;       // [num_threads][num_rows]
+
+  ScreeningScratch(std::byte* data, std::size_t num_rows, std::size_t num_tiles)
+      : ceilings(reinterpret_cast<float*>(data)),
+        tiles_left(reinterpret_cast<std::uint32_t*>(ceilings + num_rows * num_tiles)),
+        sure_tiles(reinterpret_cast<SureTile*>(tiles_left + num_tiles)) {}
+};
 
 // Rows of a tile of the tile unit.
 inline constexpr std::size_t kTileUnitRows = 16;

@@ -68,7 +68,7 @@ std::optional<KernelTiming> time_product(ops::Backend& backend, const ProductSha
   const std::array outputs{ops::MatmulOutput{matrix.get(), {output.data(), shape.num_rows, shape.out_features}}};
   return KernelTiming{
       .seconds = time_of([&] { backend.matmul(rows, roles, outputs); }),
-      .bytes = static_cast<double>(matrix->size_bytes()),
+      .bytes = static_cast<double>(matrix->read_bytes()),
       .ops = 2.0 * static_cast<double>(shape.num_rows * shape.in_features) * static_cast<double>(shape.out_features)};
 }
 

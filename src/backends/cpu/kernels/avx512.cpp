@@ -33,6 +33,7 @@ namespace {
 #include "backends/cpu/kernels/attention.inc"
 #include "backends/cpu/kernels/peak.inc"
 #include "backends/cpu/kernels/lane_peaks.inc"
+#include "backends/cpu/kernels/screen.inc"
 #include "backends/cpu/kernels/table.inc"
 // clang-format on
 

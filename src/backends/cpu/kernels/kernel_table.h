@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backends/cpu/kernels/split_tile.h"
 #include "base/float16.h"
 
 // The seam between the CPU backend and its kernels: raw pointers and sizes, one table of functions per instruction set.
@@ -33,7 +34,8 @@ enum class PackedKind : std::uint8_t {
   kQ5_K,
   kQ6_K,
   kIQ4_XS,
-  kRaw,  // the file's own blocks: decoded to a slab whenever they are used
+  kQ8_0Split,  // a head's Q8_0, the high bits of all codes by themselves (split_tile.h)
+  kRaw,        // the file's own blocks: decoded to a slab whenever they are used
 };
 inline constexpr std::size_t kNumPackedKinds = static_cast<std::size_t>(PackedKind::kRaw) + 1;
 
@@ -51,6 +53,8 @@ constexpr std::size_t packed_block_bytes(PackedKind kind) {
       return 384;
     case PackedKind::kQ8_0:
       return 544;
+    case PackedKind::kQ8_0Split:  // in three places
+      return 608;
     case PackedKind::kMXFP4:
       return 272;
     case PackedKind::kQ2_K:
@@ -180,6 +184,26 @@ struct LanePeaks {
   std::int32_t smallest[kTileRows];
 };
 
+// A tile of which one result is at least `floor`.
+struct SureTile {
+  float floor;
+  std::uint32_t tile_idx;
+};
+
+// What a run of tiles of kQ8_0Split can hold at most, told from the high bits of their codes (docs/numerics.md).
+struct ScreenTask {
+  const std::uint8_t* first;  // tile
+  std::size_t tile_idx;       // of that
+  std::size_t num_tiles;
+  std::size_t k;
+  QuantizedRows rows;
+  std::size_t num_rows;
+  const float* lengths;         // [num_rows]: at least sqrt(sum of the squares of the row's values), finite
+  float* ceilings;              // [num_rows][ceilings_stride], from the first tile on: no result of it is larger
+  std::size_t ceilings_stride;  // infinity where a weight's scale is none
+  SureTile* sure_tiles;         // [num_rows]: takes in the tile whose floor is highest
+};
+
 using PeakLoop = double (*)(std::size_t num_steps);
 
 // Products of bf16 matrices by a unit of the processor: the tile unit in the order of the throughput path, AVX512-BF16
@@ -251,6 +275,7 @@ struct KernelTable {
   // Tiles come in their order.
   void (*note_peaks)(const float* values, std::size_t num_rows, std::size_t num_tiles, std::int32_t tile_idx,
                      LanePeaks* peaks);
+  void (*screen_tiles)(const ScreenTask& task);
   // Loops that touch no memory: how many multiplications and additions they did. The roofs of the kernels above.
   PeakLoop float_peak;
   PeakLoop int8_peak;
