@@ -72,7 +72,7 @@ TEST(PackedLayouts, AreThoseOfTheirVersion) {
   }
   testing::Random random(14);
   const testing::RandomWeight weight(random, tensor::DType::kQ8_0, 40, 2 * 256);
-  std::vector<std::uint8_t> head(PackedMatrix::packed_bytes(PackedKind::kQ8_0Split, tensor::DType::kQ8_0, 40, 2 * 256));
+  std::vector<std::uint8_t> head(PackedMatrix::packed_bytes(PackedKind::kSplitQ8_0, tensor::DType::kQ8_0, 40, 2 * 256));
   for (std::size_t tile_idx = 0; tile_idx < 3; ++tile_idx)
     pack_split_tile(weight.view, tile_idx, head.data());
   sum.update(std::as_bytes(std::span(head)));

@@ -42,7 +42,7 @@ std::size_t max_parts(const ops::StepSize& step, std::size_t tile_rows) {
 
 PackedKind CpuMemory::kind_of(const ops::MatrixSize& matrix) const {
   if (paths_.generated == NumericPath::kReference) return PackedKind::kF32;
-  if (is_screened(matrix, HeadScreening::kWhereItPays)) return PackedKind::kQ8_0Split;
+  if (is_screened(matrix, HeadScreening::kWhereItPays)) return PackedKind::kSplitQ8_0;
   return PackedMatrix::kind_of(matrix.type);
 }
 
@@ -100,7 +100,7 @@ std::size_t CpuMemory::scratch_bytes(std::span<const ops::MatrixSize> matrices, 
     }
     if (is_head(matrix, matrices.back()) && kind != PackedKind::kRaw)
       slab = std::max(slab, peaks_scratch_bytes(step.num_sequences));
-    if (kind == PackedKind::kQ8_0Split) {
+    if (kind == PackedKind::kSplitQ8_0) {
       const std::size_t num_rows = std::min(step.num_sequences, kMaxScreenedRows);
       screening = screening_bytes(num_rows, base::ceil_div(matrix.out_features, kTileRows), num_threads_);
     }

@@ -1,4 +1,4 @@
-// The largest result of each row without the others. Of a head in the layout kQ8_0Split most tiles are read to their
+// The largest result of each row without the others. Of a head in the layout kSplitQ8_0 most tiles are read to their
 // high bits alone: those that can't hold the largest result then (docs/numerics.md).
 #include <algorithm>
 #include <array>
@@ -68,7 +68,7 @@ bool CpuBackend::do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, 
 bool CpuBackend::multiply_screened() {
   const Product& product = products_.back();
   const PackedMatrix& matrix = *product.matrix;
-  if (matrix.kind() != PackedKind::kQ8_0Split || product.num_rows > kMaxScreenedRows) return false;
+  if (matrix.kind() != PackedKind::kSplitQ8_0 || product.num_rows > kMaxScreenedRows) return false;
   const std::size_t k = matrix.in_features();
   std::array<float, kMaxScreenedRows> lengths{};
   for (std::size_t row = 0; row < product.num_rows; ++row) {

@@ -24,7 +24,7 @@ bool is_float(PackedKind kind) {
 
 std::size_t tile_bytes_of(PackedKind kind, tensor::DType type, std::size_t in_features) {
   if (kind == PackedKind::kRaw) return 0;
-  if (kind == PackedKind::kQ8_0Split) return split_high_bytes(in_features);
+  if (kind == PackedKind::kSplitQ8_0) return split_high_bytes(in_features);
   if (is_float(kind)) return in_features * kTileRows * element_bytes(kind);
   const PackedLayout* layout = find_packed_layout(type);
   return in_features / layout->block_k * layout->block_bytes();
@@ -57,14 +57,14 @@ PackedKind PackedMatrix::kind_of(tensor::DType type) {
 std::size_t PackedMatrix::packed_bytes(PackedKind kind, tensor::DType type, std::size_t out_features,
                                        std::size_t in_features) {
   const std::size_t apart =
-      kind == PackedKind::kQ8_0Split ? split_middle_bytes(in_features) + split_low_bytes(in_features) : 0;
+      kind == PackedKind::kSplitQ8_0 ? split_middle_bytes(in_features) + split_low_bytes(in_features) : 0;
   return base::ceil_div(out_features, kTileRows) * (tile_bytes_of(kind, type, in_features) + apart);
 }
 
 PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& options, WeightMemory& memory,
                            base::ThreadPool& pool)
     : kind_(options.as_float32 ? PackedKind::kF32
-            : options.split    ? PackedKind::kQ8_0Split
+            : options.split    ? PackedKind::kSplitQ8_0
                                : kind_of(weight.type)),
       use_(options.use),
       out_features_(weight.shape[0]),
@@ -83,14 +83,14 @@ PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& opti
 }
 
 std::size_t PackedMatrix::read_bytes() const {
-  return size_bytes_ - (kind_ == PackedKind::kQ8_0Split ? num_tiles() * split_middle_bytes(in_features_) : 0);
+  return size_bytes_ - (kind_ == PackedKind::kSplitQ8_0 ? num_tiles() * split_middle_bytes(in_features_) : 0);
 }
 
 void PackedMatrix::pack_tiles(const PackedLayout* layout, std::uint8_t* data, base::ThreadPool& pool) const {
   pool.for_range(num_tiles(), 4, [&](std::size_t, std::size_t begin, std::size_t end) {
     for (std::size_t tile_idx = begin; tile_idx < end; ++tile_idx) {
       std::uint8_t* out = data + tile_idx * tile_bytes_;
-      if (kind_ == PackedKind::kQ8_0Split) {
+      if (kind_ == PackedKind::kSplitQ8_0) {
         pack_split_tile(source_, tile_idx, data);
       } else if (layout != nullptr) {
         pack_tile(*layout, source_, tile_idx, out);

@@ -11,14 +11,14 @@
 namespace vitrine::backends::cpu {
 
 // A weight as tiles of 16 output rows, each [k / block_k] blocks of its layout, or [k][16] plain elements for the float
-// kinds; those of kQ8_0Split are in split_tile.h. kRaw keeps only a view of the file's blocks. Its memory is that of a
+// kinds; those of kSplitQ8_0 are in split_tile.h. kRaw keeps only a view of the file's blocks. Its memory is that of a
 // WeightMemory, which must outlive it.
 class PackedMatrix : public ops::Matrix {
  public:
   struct Options {
     ops::MatrixUse use = ops::MatrixUse::kLayer;
     bool as_float32 = false;  // dequantise everything (the reference path)
-    bool split = false;       // Q8_0 as kQ8_0Split
+    bool split = false;       // Q8_0 as kSplitQ8_0
   };
   PackedMatrix(const tensor::TensorView& weight, const Options& options, WeightMemory& memory, base::ThreadPool& pool);
 
@@ -31,7 +31,7 @@ class PackedMatrix : public ops::Matrix {
   tensor::DType type() const { return source_.type; }  // the file's
   ops::MatrixUse use() const { return use_; }
   std::size_t num_tiles() const { return (out_features_ + kTileRows - 1) / kTileRows; }
-  std::size_t tile_bytes() const { return tile_bytes_; }  // from one tile to the next; of kQ8_0Split its high part
+  std::size_t tile_bytes() const { return tile_bytes_; }  // from one tile to the next; of kSplitQ8_0 its high part
   // Output rows of a tile that exist.
   std::size_t lanes(std::size_t tile_idx) const;
   // Not for kRaw.

@@ -8,7 +8,7 @@
 
 namespace vitrine::backends::cpu {
 
-// Which heads are packed as kQ8_0Split, so that the largest result of a row is found from the high bits of most tiles.
+// Which heads are packed as kSplitQ8_0, so that the largest result of a row is found from the high bits of most tiles.
 enum class HeadScreening : std::uint8_t {
   kWhereItPays,  // those that are large for the width of their inputs
   kAlways,       // every one of Q8_0

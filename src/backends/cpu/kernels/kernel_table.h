@@ -34,7 +34,7 @@ enum class PackedKind : std::uint8_t {
   kQ5_K,
   kQ6_K,
   kIQ4_XS,
-  kQ8_0Split,  // a head's Q8_0, the high bits of all codes by themselves (split_tile.h)
+  kSplitQ8_0,  // a head's Q8_0, the high bits of all codes by themselves (split_tile.h)
   kRaw,        // the file's own blocks: decoded to a slab whenever they are used
 };
 inline constexpr std::size_t kNumPackedKinds = static_cast<std::size_t>(PackedKind::kRaw) + 1;
@@ -53,7 +53,7 @@ constexpr std::size_t packed_block_bytes(PackedKind kind) {
       return 384;
     case PackedKind::kQ8_0:
       return 544;
-    case PackedKind::kQ8_0Split:  // in three places
+    case PackedKind::kSplitQ8_0:  // in three places
       return 608;
     case PackedKind::kMXFP4:
       return 272;
@@ -190,7 +190,7 @@ struct SureTile {
   std::uint32_t tile_idx;
 };
 
-// What a run of tiles of kQ8_0Split can hold at most, told from the high bits of their codes (docs/numerics.md).
+// What a run of tiles of kSplitQ8_0 can hold at most, told from the high bits of their codes (docs/numerics.md).
 struct ScreenTask {
   const std::uint8_t* first;  // tile
   std::size_t tile_idx;       // of that

@@ -5,7 +5,7 @@
 
 namespace vitrine::backends::cpu {
 
-// kQ8_0Split: the parts of a whole matrix's codes lie one behind the other, so that what tells most of a result can be
+// kSplitQ8_0: the parts of a whole matrix's codes lie one behind the other, so that what tells most of a result can be
 // read alone: the high five bits, of which the fifth is there twice. A code c = 16 h + l stands for c - 128. A tile of
 // 16 output rows by k inputs has three parts, in blocks of 32 inputs; planes of bits are those of CodePlane.
 //   high   [16] float16: by how much a row's high bits may mislead, for each unit of length of the activations
