@@ -159,6 +159,15 @@ TEST(SplitHead, IsForLargeHeadsOfQ8_0) {
   EXPECT_FALSE(pays({tensor::DType::kQ6_K, 262'144, 768, ops::MatrixUse::kHead}));
 }
 
+TEST(SplitHead, ThePlanKnowsItsMemory) {
+  const BlockHead head(100'003, 32);
+  CpuBackend backend({.isa = supported_isas().back(), .num_threads = 2, .paths = {}});
+  const auto matrix = backend.load_matrix(head.view(), ops::MatrixUse::kHead);
+  EXPECT_EQ(static_cast<const PackedMatrix&>(*matrix).kind(), PackedKind::kSplitQ8_0);
+  const ops::MatrixSize size{tensor::DType::kQ8_0, 100'003, 32, ops::MatrixUse::kHead};
+  EXPECT_EQ(CpuMemory(supported_isas().back(), {}, 2).matrix_bytes(size), matrix->size_bytes());
+}
+
 // The bounds themselves, of the scalar definition and of every instruction set, which agree to the bit.
 TEST(Screening, NoResultIsAboveItsTilesCeilingOrTheSureTileBelowItsFloor) {
   std::mt19937 numbers(testing::random_seed());
