@@ -39,6 +39,8 @@ class MemoryModel {
 
   // Of a matrix once loaded, what is read of its file included.
   virtual std::size_t matrix_bytes(const MatrixSize& matrix) const = 0;
+  // What a product of which all results are wanted reads of it.
+  virtual std::size_t read_bytes(const MatrixSize& matrix) const { return matrix_bytes(matrix); }
   virtual bool keeps_source(tensor::DType type) const = 0;
   // By how much the memory of these, loaded in this order, exceeds the sum of their bytes: pages are taken whole.
   virtual std::size_t padding_bytes(std::span<const MatrixSize> matrices) const = 0;

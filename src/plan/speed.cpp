@@ -32,7 +32,7 @@ StepReads step_reads(const Network& network, const ops::MemoryModel& backend) {
   StepReads reads{.always_bytes = static_cast<double>(network.vector_bytes)};
   for (const ops::MatrixSize& matrix : network.matrices) {
     double& sum = matrix.use == ops::MatrixUse::kExpert ? reads.expert_bytes : reads.always_bytes;
-    sum += static_cast<double>(backend.matrix_bytes(matrix));
+    sum += static_cast<double>(backend.read_bytes(matrix));
   }
   return reads;
 }

@@ -165,7 +165,10 @@ TEST(SplitHead, ThePlanKnowsItsMemory) {
   const auto matrix = backend.load_matrix(head.view(), ops::MatrixUse::kHead);
   EXPECT_EQ(static_cast<const PackedMatrix&>(*matrix).kind(), PackedKind::kSplitQ8_0);
   const ops::MatrixSize size{tensor::DType::kQ8_0, 100'003, 32, ops::MatrixUse::kHead};
-  EXPECT_EQ(CpuMemory(supported_isas().back(), {}, 2).matrix_bytes(size), matrix->size_bytes());
+  const CpuMemory memory(supported_isas().back(), {}, 2);
+  EXPECT_EQ(memory.matrix_bytes(size), matrix->size_bytes());
+  EXPECT_EQ(memory.read_bytes(size), matrix->read_bytes());
+  EXPECT_LT(matrix->read_bytes(), matrix->size_bytes());
 }
 
 // The bounds themselves, of the scalar definition and of every instruction set, which agree to the bit.

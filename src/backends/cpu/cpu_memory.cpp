@@ -59,6 +59,10 @@ std::size_t CpuMemory::matrix_bytes(const ops::MatrixSize& matrix) const {
   return matrix.out_features * tensor::dtype_bytes(matrix.type, matrix.in_features).value_or(0);
 }
 
+std::size_t CpuMemory::read_bytes(const ops::MatrixSize& matrix) const {
+  return matrix_bytes(matrix) - PackedMatrix::unread_bytes(kind_of(matrix), matrix.out_features, matrix.in_features);
+}
+
 std::size_t CpuMemory::padding_bytes(std::span<const ops::MatrixSize> matrices) const {
   WeightPlacement placement;
   std::size_t sum = 0;

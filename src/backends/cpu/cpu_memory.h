@@ -15,6 +15,7 @@ class CpuMemory final : public ops::MemoryModel {
       : kernels_(kernel_table(isa)), paths_(paths), num_threads_(num_threads) {}
 
   std::size_t matrix_bytes(const ops::MatrixSize& matrix) const override;
+  std::size_t read_bytes(const ops::MatrixSize& matrix) const override;
   bool keeps_source(tensor::DType type) const override;
   std::size_t padding_bytes(std::span<const ops::MatrixSize> matrices) const override;
   std::size_t scratch_bytes(std::span<const ops::MatrixSize> matrices, const ops::StepSize& step) const override;

@@ -82,8 +82,13 @@ PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& opti
   if (!block.is_filled) pack_tiles(layout, reinterpret_cast<std::uint8_t*>(block.data), pool);
 }
 
+std::size_t PackedMatrix::unread_bytes(PackedKind kind, std::size_t out_features, std::size_t in_features) {
+  if (kind != PackedKind::kSplitQ8_0) return 0;
+  return base::ceil_div(out_features, kTileRows) * split_middle_bytes(in_features);
+}
+
 std::size_t PackedMatrix::read_bytes() const {
-  return size_bytes_ - (kind_ == PackedKind::kSplitQ8_0 ? num_tiles() * split_middle_bytes(in_features_) : 0);
+  return size_bytes_ - unread_bytes(kind_, out_features_, in_features_);
 }
 
 void PackedMatrix::pack_tiles(const PackedLayout* layout, std::uint8_t* data, base::ThreadPool& pool) const {

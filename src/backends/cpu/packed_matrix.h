@@ -44,6 +44,8 @@ class PackedMatrix : public ops::Matrix {
   // size_bytes() of a matrix that is packed as `kind`; `type` is the file's.
   static std::size_t packed_bytes(PackedKind kind, tensor::DType type, std::size_t out_features,
                                   std::size_t in_features);
+  // Of those, what no product reads of which all results are wanted.
+  static std::size_t unread_bytes(PackedKind kind, std::size_t out_features, std::size_t in_features);
 
  private:
   void pack_tiles(const PackedLayout* layout, std::uint8_t* data, base::ThreadPool& pool) const;
