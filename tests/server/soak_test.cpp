@@ -122,7 +122,7 @@ void tell(int pipe, const std::string& line) {
       tell(pipe, "live " + key.text + "\n");
       for (int i = 0; i < 3; ++i) {
         const WireAnswer answer = ask(server.port(), greedy_post("a", 3, bearer(key.text)));
-        if (answer.status != 200) ::_exit(1);
+        if (answer.status != 200) throw std::runtime_error(fmt::format("{}: {}", answer.status, answer.body));
         const std::size_t at = answer.head.find("x-request-id: ") + 14;
         tell(pipe, "used " + answer.head.substr(at, answer.head.find("\r\n", at) - at) + "\n");
       }
@@ -130,7 +130,8 @@ void tell(int pipe, const std::string& line) {
       store.revoke(key.info.id);
       tell(pipe, "dead " + key.text + "\n");
     }
-  } catch (const std::exception&) {
+  } catch (const std::exception& exception) {
+    fmt::print(stderr, "the child: {}\n", exception.what());
     ::_exit(1);
   }
 }
