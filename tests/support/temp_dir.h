@@ -1,12 +1,12 @@
 #pragma once
 
-#include <unistd.h>
-
-#include <atomic>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace vitrine::testing {
 
@@ -14,10 +14,10 @@ namespace vitrine::testing {
 class TempDir {
  public:
   TempDir() {
-    static std::atomic<unsigned> next{0};
-    path_ = std::filesystem::temp_directory_path() /
-            ("vitrine_test_" + std::to_string(::getpid()) + "_" + std::to_string(next++));
-    std::filesystem::create_directories(path_);
+    // Not by the number of the process: one that was killed leaves its folder, and numbers come again.
+    std::string name = std::filesystem::temp_directory_path() / "vitrine-test-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) throw std::filesystem::filesystem_error("mkdtemp", name, errno_code());
+    path_ = name;
   }
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
@@ -36,6 +36,8 @@ class TempDir {
   }
 
  private:
+  static std::error_code errno_code() { return {errno, std::generic_category()}; }
+
   std::filesystem::path path_;
 };
 
