@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -12,6 +10,7 @@
 
 #include "cli/run_vitrine.h"
 #include "support/reference_data.h"
+#include "support/temp_dir.h"
 
 namespace vitrine::testing {
 namespace {
@@ -108,12 +107,12 @@ TEST(Explain, RefusesWhatThereIsNone) {
 }
 
 TEST(Explain, TheHtmlFileIsWholeAndHoldsTheData) {
-  const fs::path file = fs::temp_directory_path() / ("vitrine-explain-" + std::to_string(::getpid()) + ".html");
+  const TempDir temp;
+  const fs::path file = temp.path() / "explain.html";
   const RunResult written = run_vitrine(explain({"--html", file.string(), "--quiet"}));
   ASSERT_EQ(written.exit_code, 0) << written.err;
   std::ifstream stream(file);
   const std::string html((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
-  fs::remove(file);
   EXPECT_LT(html.size(), 3'000'000U);
   EXPECT_THAT(html, HasSubstr("</html>"));
   EXPECT_EQ(html.find("VITRINE_XRAY_DATA"), std::string::npos);

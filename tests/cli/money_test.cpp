@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_vitrine.h"
+#include "support/temp_dir.h"
 
 // count, compare, cost and train-bpe --explain with small tokenizers of our own.
 namespace vitrine::testing {
@@ -26,7 +25,6 @@ class MoneyTest : public ::testing::Test {
     write("gpt2.tiktoken", "YQ== 0\nYg== 1\nIA== 2\n");
     write("pairs/gpt2.tiktoken", "YQ== 0\nYg== 1\nIA== 2\nYWI= 3\nIGI= 4\n");
   }
-  ~MoneyTest() override { fs::remove_all(folder_); }
 
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
@@ -43,7 +41,8 @@ class MoneyTest : public ::testing::Test {
     return Json::parse(result.out);
   }
 
-  fs::path folder_ = fs::temp_directory_path() / ("vitrine-money-" + std::to_string(::getpid()));
+  TempDir temp_;
+  fs::path folder_ = temp_.path();
 };
 
 TEST_F(MoneyTest, CountTakesTokenizerFiles) {

@@ -1,4 +1,3 @@
-#include <unistd.h>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +9,7 @@
 
 #include "cli/run_vitrine.h"
 #include "support/reference_data.h"
+#include "support/temp_dir.h"
 #include "vitrine/command.h"
 
 namespace vitrine::testing {
@@ -20,9 +20,6 @@ using ::testing::HasSubstr;
 
 class ProgramTest : public ::testing::Test {
  protected:
-  ProgramTest() { fs::create_directories(home_); }
-  ~ProgramTest() override { fs::remove_all(home_); }
-
   RunResult run(const std::vector<std::string>& words) const { return run_vitrine(words, {"VITRINE_HOME=" + home_}); }
 
   // The contract of every error: its exit code, one line on stderr, nothing on stdout.
@@ -35,7 +32,8 @@ class ProgramTest : public ::testing::Test {
     EXPECT_THAT(result.err, HasSubstr(text));
   }
 
-  std::string home_ = fs::temp_directory_path() / ("vitrine-cli-" + std::to_string(::getpid()));
+  TempDir temp_;
+  std::string home_ = temp_.path();
 };
 
 TEST_F(ProgramTest, EveryCommandHasHelpWithTwoExamples) {

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +11,7 @@
 
 #include "cli/run_vitrine.h"
 #include "support/reference_data.h"
+#include "support/temp_dir.h"
 
 namespace vitrine::testing {
 namespace {
@@ -211,7 +210,8 @@ TEST(Run, TextForAModelWithoutATokenizerIsRefused) {
 
 TEST(Run, BrokenFilesAreRefusedInOneLineAndAtOnce) {
   const Json cases = read_json(data_path("gguf_malformed.json"));
-  const fs::path path = fs::temp_directory_path() / ("vitrine-run-" + std::to_string(::getpid()) + ".gguf");
+  const TempDir temp;
+  const fs::path path = temp.path() / "broken.gguf";
   for (const auto& item : cases) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << from_hex(item.at("hex").get<std::string>());
     const RunResult result = run({path.string(), "--ids", "1"});
@@ -219,7 +219,6 @@ TEST(Run, BrokenFilesAreRefusedInOneLineAndAtOnce) {
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << item.at("name") << result.err;
     EXPECT_LT(result.seconds, 1.0) << item.at("name");
   }
-  fs::remove(path);
   count_cases("gguf_malformed through run", cases.size());
 }
 
@@ -243,9 +242,8 @@ TEST(Run, AStopTextEndsAnAnswerBeforeIt) {
 
 TEST(Run, ExamplesAndASystemMessageGoThroughTheTemplate) {
   if (text_model() == nullptr) VT_SKIP_WITHOUT("a model named by VITRINE_TEST_MODEL");
-  const fs::path path = fs::temp_directory_path() / ("vitrine-examples-" + std::to_string(::getpid()));
-  std::ofstream(path) << R"({"user": "2+2", "assistant": "4"})"
-                      << "\n";
+  const TempDir temp;
+  const fs::path path = temp.write("examples", "{\"user\": \"2+2\", \"assistant\": \"4\"}\n");
   const auto prompt_tokens = [&](std::vector<std::string> flags) {
     std::vector<std::string> words = {text_model(), "3+3", "-n", "0"};
     words.insert(words.end(), flags.begin(), flags.end());
@@ -254,7 +252,6 @@ TEST(Run, ExamplesAndASystemMessageGoThroughTheTemplate) {
   EXPECT_LT(prompt_tokens({}), prompt_tokens({"--examples", path}));
   EXPECT_LT(prompt_tokens({"--chat"}), prompt_tokens({"--chat", "--examples", path}));
   EXPECT_NE(prompt_tokens({"--chat"}), prompt_tokens({"--chat", "--system", "Add numbers and say nothing else."}));
-  fs::remove(path);
 }
 
 }  // namespace

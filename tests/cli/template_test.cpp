@@ -1,6 +1,5 @@
 // `vitrine template`.
 
-#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_vitrine.h"
+#include "support/temp_dir.h"
 
 namespace vitrine::testing {
 namespace {
@@ -20,9 +20,6 @@ using OrderedJson = nlohmann::ordered_json;
 
 class TemplateTest : public ::testing::Test {
  protected:
-  TemplateTest() { fs::create_directories(folder_); }
-  ~TemplateTest() override { fs::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& text) const {
     const fs::path path = folder_ / name;
     std::ofstream(path, std::ios::binary) << text;
@@ -31,7 +28,8 @@ class TemplateTest : public ::testing::Test {
 
   std::string write_messages() const { return write("messages.json", R"([{"role": "user", "content": "hi"}])"); }
 
-  fs::path folder_ = fs::temp_directory_path() / ("vitrine-template-" + std::to_string(::getpid()));
+  TempDir temp_;
+  fs::path folder_ = temp_.path();
 };
 
 constexpr const char* kTemplate =

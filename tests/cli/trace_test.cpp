@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -14,6 +12,7 @@
 
 #include "cli/run_vitrine.h"
 #include "support/reference_data.h"
+#include "support/temp_dir.h"
 #include "tensor/npy.h"
 
 namespace vitrine::testing {
@@ -40,8 +39,6 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
 
 class TraceTest : public ::testing::Test {
  protected:
-  ~TraceTest() override { fs::remove_all(folder_); }
-
   std::vector<float> dumped(const std::string& name) const {
     return floats(tensor::read_npy(folder_ / (name + ".npy")).value_or_throw());
   }
@@ -60,7 +57,8 @@ class TraceTest : public ::testing::Test {
     EXPECT_LT(largest_difference(hidden, reference("hidden_7")), kTolerance) << model;
   }
 
-  fs::path folder_ = fs::temp_directory_path() / ("vitrine-trace-" + std::to_string(::getpid()));
+  TempDir temp_;
+  fs::path folder_ = temp_.path() / "dump";
 };
 
 std::string ids_of(const fs::path& model) {

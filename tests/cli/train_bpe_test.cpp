@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "cli/run_vitrine.h"
 #include "support/reference_data.h"
+#include "support/temp_dir.h"
 #include "tokenizer/tokenizer.h"
 
 namespace vitrine::testing {
@@ -21,16 +20,14 @@ using ::testing::HasSubstr;
 
 class TrainBpeTest : public ::testing::Test {
  protected:
-  TrainBpeTest() { fs::create_directories(folder_); }
-  ~TrainBpeTest() override { fs::remove_all(folder_); }
-
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return (folder_ / name).string();
   }
   std::string out() const { return (folder_ / "new" / "tokenizer").string(); }
 
-  fs::path folder_ = fs::temp_directory_path() / ("vitrine-train-bpe-" + std::to_string(::getpid()));
+  TempDir temp_;
+  fs::path folder_ = temp_.path();
 };
 
 TEST_F(TrainBpeTest, WritesATokenizerAndItsFigures) {

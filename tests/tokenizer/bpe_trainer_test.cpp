@@ -1,5 +1,4 @@
 #include "tokenizer/bpe_trainer.h"
-#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +10,9 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "support/random_seed.h"
 #include "support/reference_data.h"
+#include "support/temp_dir.h"
 #include "tokenizer/corpus_counter.h"
 #include "tokenizer/pattern.h"
 #include "tokenizer/tokenizer.h"
@@ -166,21 +167,10 @@ TEST(TrainBpe, GivesWhatCountingAnewGives) {
 // Files that are gone at the end of a test.
 class TemporaryFiles {
  public:
-  TemporaryFiles() : folder_(fs::temp_directory_path() / fmt_name()) { fs::create_directories(folder_); }
-  ~TemporaryFiles() { fs::remove_all(folder_); }
-  TemporaryFiles(const TemporaryFiles&) = delete;
-  TemporaryFiles& operator=(const TemporaryFiles&) = delete;
-
-  fs::path add(const std::string& text) {
-    const fs::path path = folder_ / std::to_string(num_files_++);
-    std::ofstream(path, std::ios::binary) << text;
-    return path;
-  }
+  fs::path add(const std::string& text) { return folder_.write(std::to_string(num_files_++), text); }
 
  private:
-  static std::string fmt_name() { return "vitrine-training-" + std::to_string(std::random_device()()); }
-
-  fs::path folder_;
+  testing::TempDir folder_;
   int num_files_ = 0;
 };
 

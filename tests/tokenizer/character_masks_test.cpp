@@ -1,5 +1,4 @@
 #include "tokenizer/character_masks.h"
-#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "support/random_seed.h"
 #include "tokenizer/unicode.h"
 
 namespace vitrine::tokenizer {

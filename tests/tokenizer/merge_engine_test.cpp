@@ -1,10 +1,11 @@
 #include "tokenizer/merge_engine.h"
-#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <vector>
+
+#include "support/random_seed.h"
 
 namespace vitrine::tokenizer {
 namespace {

@@ -1,5 +1,4 @@
 #include "tokenizer/normalizer.h"
-#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 #include <utf8proc.h>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "support/random_seed.h"
 
 namespace vitrine::tokenizer {
 namespace {

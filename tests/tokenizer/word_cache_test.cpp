@@ -1,5 +1,4 @@
 #include "tokenizer/word_cache.h"
-#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "support/random_seed.h"
 #include "tokenizer/corpus_counter.h"
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/tokenizer.h"

@@ -1,5 +1,4 @@
 #include "tokenizer/word_encoder.h"
-#include "support/random_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "support/random_seed.h"
 #include "support/reference_data.h"
 #include "tokenizer/tokenizer_files.h"
 

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temp_dir.h"
 #include "tools/doctor/machine_checks.h"
 #include "tools/doctor/server_checks.h"
 #include "tools/doctor/tokenizer_checks.h"
@@ -113,7 +114,7 @@ void write(const std::filesystem::path& file, const std::string& text) {
 }
 
 TEST(DoctorMachine, ReadsWhatTheKernelSays) {
-  const testing::TemporaryFolder folder;
+  const testing::TempDir folder;
   const std::filesystem::path root = folder.path();
   const std::filesystem::path cache = root / "sys/devices/system/cpu/cpu0/cache";
   write(cache / "index0/level", "1\n");
@@ -135,7 +136,7 @@ TEST(DoctorMachine, ReadsWhatTheKernelSays) {
   EXPECT_EQ(host.huge_pages, "madvise");
   EXPECT_TRUE(host.has_amx);
   EXPECT_TRUE(host.has_avx2);
-  const testing::TemporaryFolder empty;
+  const testing::TempDir empty;
   EXPECT_TRUE(read_host(empty.path()).huge_pages.empty());
 }
 

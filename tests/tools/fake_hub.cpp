@@ -7,9 +7,7 @@
 
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
-#include <system_error>
 
 extern char** environ;
 
@@ -44,16 +42,6 @@ FakeHub::FakeHub(const std::string& folder) {
 FakeHub::~FakeHub() {
   ::close(stdin_);
   ::waitpid(child_, nullptr, 0);
-}
-
-TemporaryFolder::TemporaryFolder() {
-  path_ = std::filesystem::temp_directory_path() / "vitrine-test-XXXXXX";
-  if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("mkdtemp");
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace vitrine::testing

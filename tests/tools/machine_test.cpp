@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/temp_dir.h"
 #include "tools/fake_hub.h"
 
 namespace vitrine::tools {
@@ -16,7 +17,7 @@ namespace {
 class FakeRoot {
  public:
   void write(const std::string& path, const std::string& text) const {
-    const std::filesystem::path full = std::filesystem::path(folder_.path()) / path;
+    const std::filesystem::path full = folder_.path() / path;
     std::filesystem::create_directories(full.parent_path());
     std::ofstream(full) << text;
   }
@@ -24,7 +25,7 @@ class FakeRoot {
   std::filesystem::path path() const { return folder_.path(); }
 
  private:
-  testing::TemporaryFolder folder_;
+  testing::TempDir folder_;
 };
 
 constexpr std::uint64_t kMib = 1024 * 1024;

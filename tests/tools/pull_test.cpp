@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/temp_dir.h"
 #include "tools/fake_hub.h"
 #include "tools/find_model.h"
 #include "tools/hub/files.h"
@@ -58,7 +59,7 @@ class PullTest : public ::testing::Test {
   }
 
   testing::FakeHub hub_;
-  testing::TemporaryFolder folder_;
+  testing::TempDir folder_;
   Store store_{folder_.path()};
   Watcher watcher_;
   std::string token_;
@@ -143,7 +144,7 @@ TEST_F(PullTest, ACancelledPullGoesOnLater) {
 TEST_F(PullTest, AWrongSumIsRefusedAndTheBytesAreDropped) {
   expect_error("hf:wrong/sha", base::ErrorKind::kBadFile, "SHA-256 is");
   EXPECT_TRUE(store_.list()->empty());
-  EXPECT_EQ(tree_bytes(folder_.path() + "/partial"), std::string("\"one\"").size());
+  EXPECT_EQ(tree_bytes(folder_.path() / "partial"), std::string("\"one\"").size());
 }
 
 TEST_F(PullTest, ABusyServerIsAskedAgain) {
@@ -189,7 +190,7 @@ TEST_F(PullTest, TwoPullsAtOnceFetchOnce) {
 }
 
 TEST(PullOffline, NoServerIsAClearError) {
-  const testing::TemporaryFolder folder;
+  const testing::TempDir folder;
   const Store store(folder.path());
   Watcher watcher;
   Puller puller(store, {{"http://127.0.0.1:9", ""}, {2, 2}, {1, std::chrono::milliseconds(1)}}, watcher);
@@ -200,32 +201,32 @@ TEST(PullOffline, NoServerIsAClearError) {
 }
 
 TEST(PullPath, AFileIsLinkedIntoTheStore) {
-  const testing::TemporaryFolder folder;
-  const Store store(folder.path() + "/store");
-  std::ofstream(folder.path() + "/My Model.gguf") << "GGUF";
+  const testing::TempDir folder;
+  const Store store(folder.path() / "store");
+  std::ofstream(folder.path() / "My Model.gguf") << "GGUF";
   Watcher watcher;
   Puller puller(store, {}, watcher);
-  const auto result = puller.pull_path(folder.path() + "/My Model.gguf", "");
+  const auto result = puller.pull_path(folder.path() / "My Model.gguf", "");
   ASSERT_TRUE(result) << result.error().message;
   EXPECT_EQ(result->model.name, "My-Model");
   EXPECT_EQ(fs::hard_link_count(result->model.path), 2U);
 }
 
 TEST(Store, ARemovedModelIsGone) {
-  const testing::TemporaryFolder folder;
+  const testing::TempDir folder;
   const Store store(folder.path());
-  std::ofstream(folder.path() + "/a.gguf") << "GGUF";
+  std::ofstream(folder.path() / "a.gguf") << "GGUF";
   Watcher watcher;
   Puller puller(store, {}, watcher);
-  const auto pulled = puller.pull_path(folder.path() + "/a.gguf", "a");
+  const auto pulled = puller.pull_path(folder.path() / "a.gguf", "a");
   ASSERT_TRUE(pulled);
   ASSERT_TRUE(store.remove(pulled->model));
   EXPECT_FALSE(store.find("a")->has_value());
-  EXPECT_TRUE(fs::exists(folder.path() + "/a.gguf"));
+  EXPECT_TRUE(fs::exists(folder.path() / "a.gguf"));
 }
 
 TEST(Store, NamesThatLeaveTheStoreAreNotFound) {
-  const testing::TemporaryFolder folder;
+  const testing::TempDir folder;
   const Store store(folder.path());
   for (const char* name : {"..", "../x", "/etc", "", "hf:../x", "a/b"})
     EXPECT_FALSE(store.find(name)->has_value()) << name;
@@ -238,16 +239,16 @@ TEST(Store, KeysOfDifferentNamesDiffer) {
 }
 
 TEST(Store, BrokenManifestsAreLeftOut) {
-  const testing::TemporaryFolder folder;
+  const testing::TempDir folder;
   for (const char* text : {"", "[", "{}", R"({"name":3})", R"({"name":"x","file":"../../etc/passwd"})"}) {
-    fs::create_directories(folder.path() + "/models/x");
-    std::ofstream(folder.path() + "/models/x/vitrine-model.json") << text;
+    fs::create_directories(folder.path() / "models/x");
+    std::ofstream(folder.path() / "models/x/vitrine-model.json") << text;
     EXPECT_TRUE(Store(folder.path()).list()->empty()) << text;
   }
 }
 
 TEST(FindModel, TellsWhatToDoAboutAMissingOne) {
-  const testing::TemporaryFolder folder;
+  const testing::TempDir folder;
   const Store store(folder.path());
   const auto catalog = builtin_catalog();
   const auto message = [&](const char* model) {

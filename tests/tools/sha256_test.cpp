@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/temp_dir.h"
 #include "tools/fake_hub.h"
 
 namespace vitrine::hub {
@@ -26,8 +27,8 @@ TEST(Sha256, GivesTheSumsOfTheStandard) {
 }
 
 TEST(Sha256, OfAFileCanBeStopped) {
-  const testing::TemporaryFolder folder;
-  const std::string path = folder.path() + "/file";
+  const testing::TempDir folder;
+  const std::string path = folder.path() / "file";
   std::ofstream(path) << "abc";
   EXPECT_EQ(*sha256_file(path, [](std::uint64_t) { return true; }), sum("abc"));
   const auto stopped = sha256_file(path, [](std::uint64_t) { return false; });
