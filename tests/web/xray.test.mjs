@@ -84,6 +84,7 @@ onPage("sliders recompute from the stored logits, as Python does, in the same fr
   const fixture = new XrayFixture({ vocab: 3000 });
   await open(page, fixture, "&token=59");
   await page.locator("#x-temperature:enabled").waitFor();
+  await page.waitForLoadState("networkidle"); // the page asks for its plates meanwhile
   const asked = [];
   page.on("request", (request) => request.url().includes("/v1/") && asked.push(request.url()));
   const settings = [[0.7, 20, 0.9, 0], [1, 0, 1, 0], [2, 0, 0.95, 0], [1.5, 0, 1, 0.05], [0.3, 5, 0.5, 0.5], [0, 0, 1, 0], [1.85, 200, 1, 0]];
