@@ -110,8 +110,8 @@ std::string_view path_words(backends::cpu::NumericPath path) {
   switch (path) {
     case backends::cpu::NumericPath::kThroughput:
       return "bf16 products (throughput)";
-    case backends::cpu::NumericPath::kPairs:  // of attention alone
-      break;
+    case backends::cpu::NumericPath::kPairs:
+      return "bf16 products in pairs (attention alone)";
     case backends::cpu::NumericPath::kLatency:
       return "int8 products of quantised types, float32 of others (latency)";
     case backends::cpu::NumericPath::kReference:

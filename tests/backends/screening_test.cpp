@@ -163,7 +163,7 @@ TEST(SplitHead, ThePlanKnowsItsMemory) {
   const BlockHead head(100'003, 32);
   CpuBackend backend({.isa = supported_isas().back(), .num_threads = 2, .paths = {}});
   const auto matrix = backend.load_matrix(head.view(), ops::MatrixUse::kHead);
-  EXPECT_EQ(static_cast<const PackedMatrix&>(*matrix).kind(), PackedKind::kSplitQ8_0);
+  EXPECT_EQ(packed(*matrix).kind(), PackedKind::kSplitQ8_0);
   const ops::MatrixSize size{tensor::DType::kQ8_0, 100'003, 32, ops::MatrixUse::kHead};
   const CpuMemory memory(supported_isas().back(), {}, 2);
   EXPECT_EQ(memory.matrix_bytes(size), matrix->size_bytes());
@@ -192,7 +192,7 @@ TEST(Screening, NoResultIsAboveItsTilesCeilingOrTheSureTileBelowItsFloor) {
         kernels.quantize_row(x.data() + row * width, width, row_codes, row_factors);
         lengths.push_back(*length_of_row(row_codes, row_factors, width));
       }
-      const auto& matrix = static_cast<const PackedMatrix&>(*layouts.split);
+      const PackedMatrix& matrix = packed(*layouts.split);
       std::vector<float> ceilings(3 * matrix.num_tiles());
       std::vector<SureTile> sure_tiles(3, SureTile{-kEndless, 0});
       kernel_table(isa).screen_tiles({matrix.tile(0),

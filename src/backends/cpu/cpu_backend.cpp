@@ -59,9 +59,7 @@ CpuBackend::CpuBackend(const Options& options)
 
 std::unique_ptr<ops::Matrix> CpuBackend::load_matrix(const tensor::TensorView& weight, ops::MatrixUse use) {
   const bool reference = options_.paths.generated == NumericPath::kReference;
-  const ops::MatrixSize size{weight.type, weight.shape[0], weight.shape[1], use};
-  const PackedMatrix::Options options{
-      .use = use, .as_float32 = reference, .split = is_screened(size, options_.screening)};
+  const PackedMatrix::Options options{.use = use, .as_float32 = reference, .screening = options_.screening};
   return std::make_unique<PackedMatrix>(weight, options, weights_, pool_);
 }
 
@@ -99,11 +97,11 @@ void CpuBackend::for_each(std::size_t count, const std::function<void(std::size_
 
 // A packed tile holds its rows interleaved: the whole tile is unpacked for one of them.
 void CpuBackend::do_embed_packed(const ops::Matrix& table, std::span<const TokenId> ids, float scale, ops::Rows out) {
-  const auto& packed = static_cast<const PackedMatrix&>(table);
+  const PackedMatrix& matrix = packed(table);
   pool_.for_range(ids.size(), kRowGrain, [&](std::size_t thread_idx, std::size_t begin, std::size_t end) {
     for (std::size_t row_idx = begin; row_idx < end; ++row_idx) {
       const auto id = static_cast<std::size_t>(ids[row_idx]);
-      const float* lane = decode_slab(packed, id / kTileRows, false, thread_scratch_[thread_idx]) + id % kTileRows;
+      const float* lane = decode_slab(matrix, id / kTileRows, false, thread_scratch_[thread_idx]) + id % kTileRows;
       float* row = out.row(row_idx);
       for (std::size_t i = 0; i < out.width; ++i)
         row[i] = lane[i * kTileRows];

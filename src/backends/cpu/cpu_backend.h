@@ -150,6 +150,10 @@ class CpuBackend : public ops::Backend {
   template <typename Quantize>
   void quantize_each(std::size_t k, PathRows& rows, Quantize quantize);
   void quantize_rows(ops::Rows x, PathRows& rows);
+  // The same rows times matrices, where quantizes_all().
+  template <typename Quantize>
+  void multiply_quantized(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs,
+                          Quantize quantize);
   bool quantizes_all(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs) const;
   void add_products(std::span<const ops::MatmulOutput> outputs, std::size_t num_rows);
   void gather_rows(ops::Rows x, bool round_to_bf16, PathRows& rows);

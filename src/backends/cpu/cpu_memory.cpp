@@ -41,9 +41,8 @@ std::size_t max_parts(const ops::StepSize& step, std::size_t tile_rows) {
 }  // namespace
 
 PackedKind CpuMemory::kind_of(const ops::MatrixSize& matrix) const {
-  if (paths_.generated == NumericPath::kReference) return PackedKind::kF32;
-  if (is_screened(matrix, HeadScreening::kWhereItPays)) return PackedKind::kSplitQ8_0;
-  return PackedMatrix::kind_of(matrix.type);
+  return PackedMatrix::kind_of(
+      matrix, {.as_float32 = paths_.generated == NumericPath::kReference, .screening = HeadScreening::kWhereItPays});
 }
 
 std::size_t CpuMemory::packed_bytes(const ops::MatrixSize& matrix) const {

@@ -85,23 +85,20 @@ bool has_amx() {
          __builtin_cpu_supports("amx-bf16") && ::syscall(SYS_arch_prctl, kArchReqXcompPerm, kTileData) == 0;
 }
 
+KernelTable avx512_kernels_with(const TileUnit* KernelTable::*place, const TileUnit& unit, const char* isa) {
+  KernelTable table = avx512_kernels();
+  table.isa = isa;
+  table.*place = &unit;
+  return table;
+}
+
 const KernelTable& avx512_bf16_kernels() {
-  static const KernelTable table = [] {
-    KernelTable with_pairs = avx512_kernels();
-    with_pairs.isa = "avx512bf16";
-    with_pairs.pair_unit = &avx512_pair_unit();
-    return with_pairs;
-  }();
+  static const KernelTable table = avx512_kernels_with(&KernelTable::pair_unit, avx512_pair_unit(), "avx512bf16");
   return table;
 }
 
 const KernelTable& amx_kernels() {
-  static const KernelTable table = [] {
-    KernelTable with_tiles = avx512_kernels();
-    with_tiles.isa = "amx";
-    with_tiles.tile_unit = &amx_tile_unit();
-    return with_tiles;
-  }();
+  static const KernelTable table = avx512_kernels_with(&KernelTable::tile_unit, amx_tile_unit(), "amx");
   return table;
 }
 

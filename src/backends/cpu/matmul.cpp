@@ -22,10 +22,6 @@ constexpr std::size_t kMinPiecewiseRows = 64;
 // Bytes of weights that a thread takes at a time.
 constexpr std::size_t kCacheChunkBytes = 64 * 1024;
 
-const PackedMatrix& packed(const ops::Matrix& matrix) {
-  return static_cast<const PackedMatrix&>(matrix);
-}
-
 }  // namespace
 
 NumericPath CpuBackend::path_of(ops::Role role, ops::MatrixUse use) const {
@@ -235,28 +231,32 @@ bool CpuBackend::quantizes_all(std::span<const ops::Role> roles, std::span<const
          });
 }
 
+template <typename Quantize>
+void CpuBackend::multiply_quantized(std::span<const ops::Role> roles, std::span<const ops::MatmulOutput> outputs,
+                                    Quantize quantize) {
+  const PackedMatrix& first = packed(*outputs.front().matrix);
+  split_rows(roles, first.use());
+  quantize_each(first.in_features(), latency_rows_, quantize);
+  add_products(outputs, roles.size());
+  multiply_prepared(latency_rows_);
+}
+
 void CpuBackend::do_matmul_normed(const ops::NormedRows& x, ops::Rows between, std::span<const ops::Role> roles,
                                   std::span<const ops::MatmulOutput> outputs) {
   if (!quantizes_all(roles, outputs)) return Backend::do_matmul_normed(x, between, roles, outputs);
-  split_rows(roles, packed(*outputs.front().matrix).use());
-  quantize_each(x.x.width, latency_rows_, [&](std::size_t row_idx, std::int8_t* codes, GroupFactors* factors) {
+  multiply_quantized(roles, outputs, [&](std::size_t row_idx, std::int8_t* codes, GroupFactors* factors) {
     kernels_.quantize_normed_row(x.x.row(row_idx), x.weight.data(), x.eps, x.x.width, codes, factors);
   });
-  add_products(outputs, roles.size());
-  multiply_prepared(latency_rows_);
 }
 
 void CpuBackend::do_matmul_gated(const ops::GatedRows& x, std::span<const ops::Role> roles,
                                  std::span<const ops::MatmulOutput> outputs) {
   if (!quantizes_all(roles, outputs)) return Backend::do_matmul_gated(x, roles, outputs);
-  split_rows(roles, packed(*outputs.front().matrix).use());
   const auto quantize =
       x.activation == ops::Activation::kSilu ? kernels_.quantize_silu_row : kernels_.quantize_gelu_tanh_row;
-  quantize_each(x.gate.width, latency_rows_, [&](std::size_t row_idx, std::int8_t* codes, GroupFactors* factors) {
+  multiply_quantized(roles, outputs, [&](std::size_t row_idx, std::int8_t* codes, GroupFactors* factors) {
     quantize(x.gate.row(row_idx), x.up.row(row_idx), x.gate.width, codes, factors);
   });
-  add_products(outputs, roles.size());
-  multiply_prepared(latency_rows_);
 }
 
 void CpuBackend::do_expert_matmul(ops::Rows x, std::span<const ops::Role> roles, const ops::ExpertChoices& choices,

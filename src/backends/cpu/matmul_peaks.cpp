@@ -46,7 +46,7 @@ std::optional<base::RowPeak> CpuBackend::find_peak(std::size_t row_idx, std::siz
 
 bool CpuBackend::do_matmul_peaks(ops::Rows x, std::span<const ops::Role> roles, const ops::Matrix& matrix,
                                  std::span<std::optional<base::RowPeak>> peaks) {
-  const auto& weight = static_cast<const PackedMatrix&>(matrix);
+  const PackedMatrix& weight = packed(matrix);
   split_rows(roles, weight.use());
   // A tile's values take the scratch that the results would.
   if (!throughput_rows_.input_row.empty() || weight.kind() == PackedKind::kRaw) return false;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "backends/cpu/pack.h"
-#include "backends/cpu/split_pack.h"
 #include "base/check.h"
 #include "base/checked.h"
 #include "quant/quant_format.h"
@@ -54,6 +53,11 @@ PackedKind PackedMatrix::kind_of(tensor::DType type) {
   return layout != nullptr ? layout->kind : PackedKind::kRaw;
 }
 
+PackedKind PackedMatrix::kind_of(const ops::MatrixSize& matrix, const Options& options) {
+  if (options.as_float32) return PackedKind::kF32;
+  return is_screened(matrix, options.screening) ? PackedKind::kSplitQ8_0 : kind_of(matrix.type);
+}
+
 std::size_t PackedMatrix::packed_bytes(PackedKind kind, tensor::DType type, std::size_t out_features,
                                        std::size_t in_features) {
   const std::size_t apart =
@@ -63,9 +67,7 @@ std::size_t PackedMatrix::packed_bytes(PackedKind kind, tensor::DType type, std:
 
 PackedMatrix::PackedMatrix(const tensor::TensorView& weight, const Options& options, WeightMemory& memory,
                            base::ThreadPool& pool)
-    : kind_(options.as_float32 ? PackedKind::kF32
-            : options.split    ? PackedKind::kSplitQ8_0
-                               : kind_of(weight.type)),
+    : kind_(kind_of({weight.type, weight.shape[0], weight.shape[1], options.use}, options)),
       use_(options.use),
       out_features_(weight.shape[0]),
       in_features_(weight.shape[1]),

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backends/cpu/packed_layout.h"
+#include "backends/cpu/split_pack.h"
 #include "backends/cpu/weight_memory.h"
 #include "base/thread_pool.h"
 #include "ops/backend.h"
@@ -18,7 +19,7 @@ class PackedMatrix : public ops::Matrix {
   struct Options {
     ops::MatrixUse use = ops::MatrixUse::kLayer;
     bool as_float32 = false;  // dequantise everything (the reference path)
-    bool split = false;       // Q8_0 as kSplitQ8_0
+    HeadScreening screening = HeadScreening::kNever;
   };
   PackedMatrix(const tensor::TensorView& weight, const Options& options, WeightMemory& memory, base::ThreadPool& pool);
 
@@ -41,6 +42,8 @@ class PackedMatrix : public ops::Matrix {
   void decode_source_tile(std::size_t tile_idx, float* values) const;
 
   static PackedKind kind_of(tensor::DType type);
+  // As what a matrix of that size is packed.
+  static PackedKind kind_of(const ops::MatrixSize& matrix, const Options& options);
   // size_bytes() of a matrix that is packed as `kind`; `type` is the file's.
   static std::size_t packed_bytes(PackedKind kind, tensor::DType type, std::size_t out_features,
                                   std::size_t in_features);
@@ -60,5 +63,10 @@ class PackedMatrix : public ops::Matrix {
   tensor::TensorView source_;
   const std::uint8_t* data_ = nullptr;
 };
+
+// A matrix that this backend loaded.
+inline const PackedMatrix& packed(const ops::Matrix& matrix) {
+  return static_cast<const PackedMatrix&>(matrix);
+}
 
 }  // namespace vitrine::backends::cpu
