@@ -194,7 +194,7 @@ bool BpeMatcher::knows_all_that_merges_make(const Source& source, std::span<cons
 bool BpeMatcher::fill_trie(const Source& source) {
   const Vocabulary& vocabulary = source.vocabulary;
   std::string bytes;
-  bytes.reserve(vocabulary.num_bytes() + TokenTrie::kPadding);
+  bytes.reserve(vocabulary.bytes().size() + TokenTrie::kPadding);
   std::vector<TokenTrie::Entry> entries;
   entries.reserve(vocabulary.size());
   const auto is_no_token = [&](char byte) { return source.byte_ids[static_cast<unsigned char>(byte)] < 0; };
@@ -210,10 +210,11 @@ bool BpeMatcher::fill_trie(const Source& source) {
   return trie_.build(bytes, entries);
 }
 
-bool BpeMatcher::encode(std::string_view piece, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const {
+bool BpeMatcher::encode(std::string_view piece, bool take_whole, std::vector<Symbol>& scratch,
+                        std::vector<Symbol>& out) const {
   scratch.clear();
   if (!take_longest(piece, scratch)) return false;
-  if (scratch.size() == 1 && (take_whole_ || is_made(scratch[0].id))) {
+  if (scratch.size() == 1 && (take_whole || is_made(scratch[0].id))) {
     out.push_back(scratch[0]);
   } else {
     take_back(piece, scratch, out);

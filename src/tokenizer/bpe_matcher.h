@@ -37,7 +37,13 @@ class BpeMatcher {
 
   // Appends the tokens of `piece`, of at most kMaxPieceBytes. False, and nothing appended, for a piece with a byte that
   // is no token. `scratch` is working space.
-  bool encode(std::string_view piece, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const;
+  bool encode(std::string_view piece, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const {
+    return encode(piece, take_whole_, scratch, out);
+  }
+  // The same for a part of a piece, which is never taken whole.
+  bool encode_part(std::string_view part, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const {
+    return encode(part, false, scratch, out);
+  }
 
  private:
   static constexpr std::uint32_t kNever = PairTable::kNever;
@@ -73,6 +79,7 @@ class BpeMatcher {
   bool come_to_stand(TokenId left, TokenId right) const;
   bool stay_apart(TokenId left, TokenId right) const;
   bool find_apart(TokenId left, TokenId right) const;
+  bool encode(std::string_view piece, bool take_whole, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const;
   bool take_longest(std::string_view piece, std::vector<Symbol>& tokens) const;
   void take_back(std::string_view piece, std::span<const Symbol> longest, std::vector<Symbol>& out) const;
 

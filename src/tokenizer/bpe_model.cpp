@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t kBytesThatPay = std::size_t{320} << 10;
 // What is expected counts once so much has been merged.
 constexpr std::size_t kBytesThatTell = std::size_t{32} << 10;
+// Encoding so much without knowing the borders costs about as much more as it costs to find them.
+constexpr std::size_t kDivisibleBytesThatPay = std::size_t{96} << 10;
 
 ByteIds find_byte_symbols(const Vocabulary& vocabulary) {
   ByteIds ids{};
@@ -67,6 +69,14 @@ void BpeModel::expect(std::size_t num_bytes) const {
   if (num_merged >= kBytesThatTell && num_merged + num_bytes >= kBytesThatPay) build_matcher();
 }
 
+SureBorders* BpeModel::borders(std::size_t num_met, std::size_t num_to_come) const {
+  if (!settings_.byte_level) return nullptr;
+  const std::size_t num_bytes = divisible_bytes_.fetch_add(num_met, std::memory_order_relaxed) + num_met + num_to_come;
+  if (num_bytes < kDivisibleBytesThatPay) return nullptr;
+  std::call_once(borders_once_, [this] { borders_ = SureBorders::build(vocabulary_, byte_ids_); });
+  return borders_.get();
+}
+
 // By one thread; nullptr for the others.
 const BpeMatcher* BpeModel::build_matcher() const {
   if (building_.exchange(true)) return nullptr;
@@ -86,6 +96,18 @@ base::Result<void> BpeModel::encode(std::string_view piece, std::vector<Symbol>&
       return {};
     }
   }
+  return merge(piece, scratch, out);
+}
+
+base::Result<void> BpeModel::encode_part(std::string_view part, std::vector<Symbol>& scratch,
+                                         std::vector<Symbol>& out) const {
+  const BpeMatcher* matcher = matcher_for(part);
+  if (matcher != nullptr && matcher->encode_part(part, scratch, out)) return {};
+  return merge(part, scratch, out);
+}
+
+base::Result<void> BpeModel::merge(std::string_view piece, std::vector<Symbol>& scratch,
+                                   std::vector<Symbol>& out) const {
   scratch.clear();
   if (auto done = settings_.byte_level ? append_bytes(piece, scratch) : append_characters(piece, scratch); !done) {
     return done;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "tokenizer/flat_map.h"
 #include "tokenizer/merge_reader.h"
 #include "tokenizer/model.h"
+#include "tokenizer/sure_borders.h"
 #include "tokenizer/unknown_characters.h"
 #include "tokenizer/vocabulary.h"
 
@@ -35,6 +37,9 @@ class BpeModel : public Model {
 
   base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
                             std::vector<Symbol>& out) const override;
+  base::Result<void> encode_part(std::string_view part, std::vector<Symbol>& scratch,
+                                 std::vector<Symbol>& out) const override;
+  SureBorders* borders(std::size_t num_met, std::size_t num_to_come) const override;
   void expect(std::size_t num_bytes) const override;
   bool may_cut_before_space(char32_t previous) const override;
   bool cuts_before_spaces() const override { return joined_to_space_ && !settings_.ignore_merges; }
@@ -44,6 +49,7 @@ class BpeModel : public Model {
   void set_joined_to_space(FlatMap<char> joined);
 
  private:
+  base::Result<void> merge(std::string_view piece, std::vector<Symbol>& scratch, std::vector<Symbol>& out) const;
   base::Result<void> append_bytes(std::string_view piece, std::vector<Symbol>& symbols) const;
   base::Result<void> append_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
   base::Result<void> append_spelled_characters(std::string_view piece, std::vector<Symbol>& symbols) const;
@@ -64,6 +70,10 @@ class BpeModel : public Model {
   mutable std::atomic<bool> building_ = false;
   mutable std::atomic<const BpeMatcher*> matcher_ = nullptr;
   mutable std::unique_ptr<const BpeMatcher> built_;
+  // So are the borders; who comes meanwhile waits.
+  mutable std::atomic<std::size_t> divisible_bytes_ = 0;
+  mutable std::once_flag borders_once_;
+  mutable std::unique_ptr<SureBorders> borders_;
 };
 
 // Collects the code points that some merge joins with a U+2581 on the right: see Model::may_cut_before_space.

@@ -54,23 +54,25 @@ std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
 }
 
 bool append_bytes_of_spelling(std::string_view spelling, std::string& bytes) {
-  const auto& byte_of = alphabet().byte_of;
+  static const auto& byte_of = alphabet().byte_of;
   const std::size_t num_before = bytes.size();
-  while (!spelling.empty()) {
-    const auto first = static_cast<unsigned char>(spelling[0]);
-    if (first < 0x80 && byte_of[first] >= 0) {  // nearly all
-      bytes.push_back(spelling[0]);
-      spelling.remove_prefix(1);
-      continue;
+  bytes.resize(num_before + spelling.size());
+  char* out = bytes.data() + num_before;
+  const char* const end = spelling.data() + spelling.size();
+  for (const char* from = spelling.data(); from != end; ++out) {
+    char32_t character = static_cast<unsigned char>(*from++);
+    if (character >= 0x80) {  // no character of the alphabet takes more than two bytes
+      const bool has_two = (character & 0xE0) == 0xC0 && from != end && base::is_continuation(*from);
+      character =
+          has_two ? (character & 0x1F) << 6 | (static_cast<unsigned char>(*from++) & 0x3FU) : base::kReplacement;
     }
-    const base::CodePoint code_point = base::decode_utf8(spelling);
-    if (!code_point.valid || code_point.value >= byte_of.size() || byte_of[code_point.value] < 0) {
+    if (character >= byte_of.size() || byte_of[character] < 0) {
       bytes.resize(num_before);
       return false;
     }
-    bytes.push_back(static_cast<char>(byte_of[code_point.value]));
-    spelling.remove_prefix(code_point.length);
+    *out = static_cast<char>(byte_of[character]);
   }
+  bytes.resize(static_cast<std::size_t>(out - bytes.data()));
   return true;
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <bit>
+#include <utility>
 
 #include "base/utf8.h"
 #include "tokenizer/unicode.h"
@@ -38,17 +39,34 @@ std::uint8_t class_of(char32_t cp) {
   return is_mark(cp) ? kMark | kOther : kOther;
 }
 
-std::array<std::uint8_t, 128> make_ascii_classes() {
-  std::array<std::uint8_t, 128> classes{};
-  for (unsigned char c = 0; c < classes.size(); ++c)
-    classes[c] = class_of(c);
-  return classes;
+void add_bits(Block& block, std::uint8_t character_class, std::uint64_t bits) {
+  const auto add = [&](std::uint64_t& mask, CharacterClass wanted) {
+    mask |= (character_class & wanted) != 0 ? bits : 0;
+  };
+  add(block.letter, kLetter);
+  add(block.number, kNumber);
+  add(block.space, kSpace);
+  add(block.newline, kNewline);
+  add(block.mark, kMark);
+  add(block.upper, kUpper);
+  add(block.lower, kLower);
+  add(block.other, kOther);
 }
 
-// U+4E00 to U+9FFF are letters without case; nearly all Chinese and Japanese text is made of them.
-bool is_ideograph(const unsigned char* text) {
-  return (text[0] >= 0xE5 && text[0] <= 0xE9) || (text[0] == 0xE4 && text[1] >= 0xB8);
-}
+// U+4E00 to U+9FFF are letters without case; nearly all Chinese and Japanese text is made of them. They begin with
+// kFirstOnlyIdeographs to kLastIdeographs, or with the byte before those and one from kFirstIdeograph on.
+constexpr unsigned char kFirstOnlyIdeographs = 0xE5;
+constexpr unsigned char kLastIdeographs = 0xE9;
+constexpr unsigned char kFirstIdeograph = 0xB8;
+
+// What of a block is not ASCII: the bits of its bytes, of first bytes that only ideographs have, of the first byte that
+// they share with others, and of what may follow that one in an ideograph.
+struct BeyondAscii {
+  std::uint64_t bytes = 0;
+  std::uint64_t ideographs = 0;
+  std::uint64_t maybe_ideographs = 0;
+  std::uint64_t ideographs_second = 0;
+};
 
 #ifdef __SSE2__
 
@@ -66,11 +84,6 @@ __m128i load(const unsigned char* text) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
 }
 
-bool is_ascii(const unsigned char* text) {
-  const __m128i first = _mm_or_si128(load(text), load(text + 16));
-  return _mm_movemask_epi8(_mm_or_si128(first, _mm_or_si128(load(text + 32), load(text + 48)))) == 0;
-}
-
 void classify_ascii(const unsigned char* text, Block& block) {
   for (std::size_t at = 0; at < kBlockBytes; at += 16) {
     const __m128i bytes = load(text + at);
@@ -83,39 +96,40 @@ void classify_ascii(const unsigned char* text, Block& block) {
     block.space |= bits_of(space, at);
     block.newline |= bits_of(newline, at);
   }
-  block.letter = block.lower | block.upper;
-  block.other = ~(block.letter | block.number | block.space);
 }
 
-void gather_bits(const std::uint8_t* classes, Block& block) {
+BeyondAscii look_beyond_ascii(const unsigned char* text) {
+  BeyondAscii beyond;
   for (std::size_t at = 0; at < kBlockBytes; at += 16) {
-    const __m128i bytes = load(classes + at);
-    block.letter |= bits_of(_mm_slli_epi16(bytes, 7), at);
-    block.number |= bits_of(_mm_slli_epi16(bytes, 6), at);
-    block.space |= bits_of(_mm_slli_epi16(bytes, 5), at);
-    block.newline |= bits_of(_mm_slli_epi16(bytes, 4), at);
-    block.mark |= bits_of(_mm_slli_epi16(bytes, 3), at);
-    block.upper |= bits_of(_mm_slli_epi16(bytes, 2), at);
-    block.lower |= bits_of(_mm_slli_epi16(bytes, 1), at);
-    block.other |= bits_of(bytes, at);
+    const __m128i bytes = load(text + at);
+    constexpr auto kCount = static_cast<unsigned char>(kLastIdeographs - kFirstOnlyIdeographs + 1);
+    constexpr auto kContinuations = static_cast<unsigned char>(0xC0 - kFirstIdeograph);
+    beyond.bytes |= bits_of(bytes, at);
+    beyond.ideographs |= bits_of(in_range(bytes, kFirstOnlyIdeographs, kCount), at);
+    beyond.maybe_ideographs |= bits_of(in_range(bytes, kFirstOnlyIdeographs - 1, 1), at);
+    beyond.ideographs_second |= bits_of(in_range(bytes, kFirstIdeograph, kContinuations), at);
   }
+  return beyond;
 }
 
 #else
 
-bool is_ascii(const unsigned char*) {
-  return false;
+void classify_ascii(const unsigned char* text, Block& block) {
+  for (std::size_t i = 0; i < kBlockBytes; ++i) {
+    if (text[i] < 0x80) add_bits(block, class_of(text[i]) & ~kOther, std::uint64_t{1} << i);
+  }
 }
 
-void classify_ascii(const unsigned char*, Block&) {}
-
-void gather_bits(const std::uint8_t* classes, Block& block) {
-  std::uint64_t* const masks[] = {&block.letter, &block.number, &block.space, &block.newline,
-                                  &block.mark,   &block.upper,  &block.lower, &block.other};
+BeyondAscii look_beyond_ascii(const unsigned char* text) {
+  BeyondAscii beyond;
   for (std::size_t i = 0; i < kBlockBytes; ++i) {
-    for (unsigned bit = 0; bit < 8; ++bit)
-      *masks[bit] |= std::uint64_t{classes[i] >> bit & 1U} << i;
+    const auto bit = [&](bool set) { return std::uint64_t{set} << i; };
+    beyond.bytes |= bit(text[i] >= 0x80);
+    beyond.ideographs |= bit(text[i] >= kFirstOnlyIdeographs && text[i] <= kLastIdeographs);
+    beyond.maybe_ideographs |= bit(text[i] == kFirstOnlyIdeographs - 1);
+    beyond.ideographs_second |= bit(text[i] >= kFirstIdeograph && text[i] < 0xC0);
   }
+  return beyond;
 }
 
 #endif
@@ -125,31 +139,41 @@ class ClassWriter {
  public:
   // `text`: of a block, whose last character may go on for three bytes behind it.
   void classify(const unsigned char* text, Block& block) {
-    static const std::array<std::uint8_t, 128> kAsciiClasses = make_ascii_classes();
-    std::size_t length = 0;
-    std::size_t i = carried_;
-    for (; i < kBlockBytes; i += length) {
-      if (text[i] < 0x80) {
-        classes_[i] = kAsciiClasses[text[i]];
-        length = 1;
-        continue;
-      }
-      std::uint8_t character = kLetter;
-      if (is_ideograph(text + i)) {
-        length = 3;
-      } else {
-        character = class_of(base::decode_valid_utf8(reinterpret_cast<const char*>(text) + i, length));
-      }
-      std::memset(classes_.data() + i, character, 4);  // what is too much is written over
-    }
-    gather_bits(classes_.data(), block);
-    carried_ = i - kBlockBytes;
-    std::copy_n(classes_.begin() + kBlockBytes, 4, classes_.begin());
+    classify_ascii(text, block);
+    block.letter = block.lower | block.upper;
+    const BeyondAscii beyond = look_beyond_ascii(text);
+    block.other = ~(block.letter | block.number | block.space | beyond.bytes);
+    if (beyond.bytes != 0) classify_beyond_ascii(text, beyond, block);
   }
 
  private:
-  std::array<std::uint8_t, kBlockBytes + 4> classes_{};
-  std::size_t carried_ = 0;
+  void classify_beyond_ascii(const unsigned char* text, const BeyondAscii& beyond, Block& block) {
+    std::uint64_t todo = beyond.bytes & ~carried_bits_;
+    add_bits(block, carried_class_, std::exchange(carried_bits_, 0));
+    const std::uint64_t second_of_next = text[kBlockBytes] >= kFirstIdeograph && text[kBlockBytes] < 0xC0 ? 1 : 0;
+    const std::uint64_t ideographs =
+        beyond.ideographs | (beyond.maybe_ideographs & (beyond.ideographs_second >> 1 | second_of_next << 63));
+    const std::uint64_t letters = ideographs | ideographs << 1 | ideographs << 2;
+    block.letter |= letters;
+    if (const std::uint64_t last = ideographs >> 62; last != 0) carry(kLetter, last == 1 ? 1 : 3);
+    for (todo &= ~letters; todo != 0;) {
+      const auto at = static_cast<std::size_t>(std::countr_zero(todo));
+      std::size_t length = 0;
+      const std::uint8_t character =
+          class_of(base::decode_valid_utf8(reinterpret_cast<const char*>(text) + at, length));
+      const std::uint64_t bits = (std::uint64_t{1} << length) - 1;
+      add_bits(block, character, bits << at);
+      todo &= ~(bits << at);
+      if (at + length > kBlockBytes) carry(character, bits >> (kBlockBytes - at));
+    }
+  }
+  void carry(std::uint8_t character_class, std::uint64_t bits) {
+    carried_class_ = character_class;
+    carried_bits_ = bits;
+  }
+
+  std::uint8_t carried_class_ = 0;
+  std::uint64_t carried_bits_ = 0;  // of the next block
 };
 
 void cut_off(Block& block, std::uint64_t inside) {
@@ -164,19 +188,15 @@ void cut_off(Block& block, std::uint64_t inside) {
 CharacterMasks::CharacterMasks(std::string_view text) : blocks_(text.size() / kBlockBytes + 2) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
   ClassWriter writer;
-  const auto classify = [&writer](const unsigned char* at, Block& block) {
-    if (is_ascii(at)) return classify_ascii(at, block);
-    writer.classify(at, block);
-  };
   // The last character of a block may reach beyond it.
   std::size_t pos = 0;
   for (; pos + kBlockBytes + 4 <= text.size(); pos += kBlockBytes)
-    classify(bytes + pos, blocks_[pos / kBlockBytes]);
+    writer.classify(bytes + pos, blocks_[pos / kBlockBytes]);
   std::array<unsigned char, 2 * kBlockBytes + 8> rest{};
   std::copy(text.begin() + static_cast<std::ptrdiff_t>(pos), text.end(), rest.begin());
   for (std::size_t at = 0; pos < text.size(); at += kBlockBytes, pos += kBlockBytes) {
     Block& block = blocks_[pos / kBlockBytes];
-    classify(rest.data() + at, block);
+    writer.classify(rest.data() + at, block);
     if (text.size() - pos < kBlockBytes) cut_off(block, (std::uint64_t{1} << (text.size() - pos)) - 1);
   }
 }

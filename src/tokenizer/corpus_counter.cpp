@@ -25,8 +25,9 @@ constexpr std::size_t kMaxMappedFiles = 1024;
 
 // The end of the chunk that begins at `begin`.
 std::size_t chunk_end(std::string_view text, std::size_t begin, bool by_line) {
+  if (!by_line) return next_certain_cut(text, begin + kChunkBytes);
   for (std::size_t pos = begin + kChunkBytes; pos < text.size(); ++pos) {
-    if (by_line ? text[pos - 1] == '\n' : is_certain_cut(text, pos)) return pos;
+    if (text[pos - 1] == '\n') return pos;
   }
   return text.size();
 }

@@ -111,9 +111,7 @@ base::Result<void> Encoder::encode_pieces(AlignedText text, bool at_start) {
   const std::size_t size = text.text().size();
   const bool in_blocks = parts_.pre_tokenizer.cuts_between_words();
   for (std::size_t begin = 0; begin < size;) {
-    std::size_t end = in_blocks ? std::min(begin + kBlockBytes, size) : size;
-    while (end < size && !is_certain_cut(text.text(), end))
-      ++end;
+    const std::size_t end = in_blocks ? next_certain_cut(text.text(), begin + kBlockBytes) : size;
     const Range block{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
     if (auto done = encode_block(text, block, at_start && begin == 0); !done) return done;
     begin = end;

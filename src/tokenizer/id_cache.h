@@ -17,31 +17,26 @@
 
 namespace vitrine::tokenizer {
 
-// Words of kWords * 8 - 1 bytes at most and their ids, at most kIds. Two words that fall on one place share a line of
-// memory; a third one takes the place of the one that came second.
-template <std::size_t kWords, std::size_t kIds>
+// Words of kMin to kWords * 8 - 1 bytes and their ids, at most kIds. Two words that fall on one place share a line of
+// memory; a third one takes the place of the one that came second. Parts of words (SureBorders) are kept beside them:
+// their ids may differ from those of a word of the same bytes.
+template <std::size_t kWords, std::size_t kIds, std::size_t kMin>
 class WordTable {
  public:
+  static constexpr std::size_t kMinBytes = kMin;
   static constexpr std::size_t kMaxBytes = kWords * 8 - 1;
+  static constexpr std::size_t kMaxPartBytes = kMin + 14;
   static constexpr std::size_t kMaxIds = kIds;
 
-  // The bytes of a word, zeros behind them, and in the last byte how many they are.
+  // The bytes of a word or part, zeros behind them, and in the last byte which of the two it is and how many they are.
   using Key = std::array<std::uint64_t, kWords>;
 
   explicit WordTable(std::size_t num_entries)
       : entries_(num_entries), shift_(static_cast<unsigned>(65 - std::countr_zero(num_entries))) {}
 
   // `text`: kWords * 8 bytes that may be read, of which the first `size` are the word.
-  static Key key_of(const char* text, std::size_t size) {
-    Key key;
-    std::memcpy(key.data(), text, sizeof(key));
-    for (std::size_t i = 0; i < kWords; ++i) {
-      const std::size_t before = std::min(size, 8 * i);
-      key[i] &= kMasks[std::min<std::size_t>(size - before, 8)];
-    }
-    key.back() |= std::uint64_t{size} << kSizeShift;
-    return key;
-  }
+  static Key key_of(const char* text, std::size_t size) { return key_of(text, size, size - kMin + kFirstWordSize); }
+  static Key part_key_of(const char* text, std::size_t size) { return key_of(text, size, size - kMin + 1); }
 
   std::size_t place_of(const Key& key) const {
     std::uint64_t hash = key[0] * kMultiplier;
@@ -72,13 +67,26 @@ class WordTable {
   }
 
  private:
-  // The last byte of a key: the word's size, and above it how many ids there are less one. Size 0 is a free place.
+  // The last byte of a key: the size counted from the least, in 1 to 15 for a part and from kFirstWordSize on for a
+  // word, and above it how many ids there are less one. Size 0 is a free place.
   static constexpr unsigned kSizeShift = 56;
   static constexpr unsigned kCountShift = 61;
-  static_assert(kMaxBytes < 32 && kIds <= 8);
+  static constexpr std::size_t kFirstWordSize = 16;
+  static_assert(kMaxBytes - kMin + kFirstWordSize < 32 && kMaxPartBytes <= kMaxBytes && kIds <= 8);
   static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
   static constexpr std::array<std::uint64_t, 9> kMasks = {
       0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF};
+
+  static Key key_of(const char* text, std::size_t size, std::size_t counted) {
+    Key key;
+    std::memcpy(key.data(), text, sizeof(key));
+    for (std::size_t i = 0; i < kWords; ++i) {
+      const std::size_t before = std::min(size, 8 * i);
+      key[i] &= kMasks[std::min<std::size_t>(size - before, 8)];
+    }
+    key.back() |= std::uint64_t{counted} << kSizeShift;
+    return key;
+  }
 
   struct alignas(8 * kWords + 4 * kIds) Entry {
     Key key{};
@@ -99,8 +107,8 @@ class WordTable {
 // The ids of words met before by one tokenizer, so that a model seldom sees the same word twice. One thread at a time.
 class IdCache {
  public:
-  using ShortWords = WordTable<2, 4>;
-  using LongWords = WordTable<4, 8>;
+  using ShortWords = WordTable<2, 4, 1>;
+  using LongWords = WordTable<4, 8, ShortWords::kMaxBytes + 1>;
 
   ShortWords short_words{std::size_t{1} << 15};
   LongWords long_words{std::size_t{1} << 14};

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "tokenizer/merge_engine.h"
+#include "tokenizer/sure_borders.h"
 
 namespace vitrine::tokenizer {
 
@@ -21,6 +22,15 @@ class Model {
   // nothing.
   virtual base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
                                     std::vector<Symbol>& out) const = 0;
+
+  // Where a piece may be cut into parts; nullptr while what is known of them does not pay, or for good. num_bytes: of
+  // pieces that would have been divided since the last call, and that are still to come, about.
+  virtual SureBorders* borders(std::size_t /*num_met*/, std::size_t /*num_to_come*/) const { return nullptr; }
+  // The same as encode() for a part of a piece between such borders.
+  virtual base::Result<void> encode_part(std::string_view part, std::vector<Symbol>& scratch,
+                                         std::vector<Symbol>& out) const {
+    return encode(part, scratch, out);
+  }
 
   // Says that about so many bytes of new words are still to come in a call, so that what pays for them is made now.
   virtual void expect(std::size_t /*num_bytes*/) const {}

@@ -57,11 +57,6 @@ base::Result<void> Vocabulary::store(TokenId id, std::string_view piece) {
   return {};
 }
 
-std::string_view Vocabulary::piece(TokenId id) const {
-  if (!contains(id)) return {};
-  return std::string_view(bytes_).substr(entry(id).begin, entry(id).length);
-}
-
 std::optional<TokenId> Vocabulary::find_long(std::string_view piece) const {
   const Slot& slot = slots_[slot_of(piece, hash_word(piece))];
   if (slot.id < 0) return std::nullopt;

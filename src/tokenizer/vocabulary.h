@@ -33,7 +33,9 @@ class Vocabulary {
   std::size_t size() const { return entries_.size(); }
   bool contains(TokenId id) const { return id >= 0 && static_cast<std::size_t>(id) < size() && entry(id).used; }
   // Empty for an id outside the vocabulary.
-  std::string_view piece(TokenId id) const;
+  std::string_view piece(TokenId id) const {
+    return contains(id) ? std::string_view(bytes_.data() + entry(id).begin, entry(id).length) : std::string_view();
+  }
   std::optional<TokenId> find(std::string_view piece) const {
     if (piece.size() > kMaxShort) return find_long(piece);
     const TokenId* id = short_ids_.find(short_key(piece));
@@ -50,8 +52,8 @@ class Vocabulary {
     __builtin_prefetch(bytes_.data() + slots_[first_slot_of(hash_word(piece))].begin);
   }
   std::size_t max_piece_bytes() const { return max_piece_bytes_; }
-  // Of all pieces.
-  std::size_t num_bytes() const { return bytes_.size(); }
+  // All pieces, one behind the other as they were added; piece() is a view of a part of it.
+  std::string_view bytes() const { return bytes_; }
   // Whether find() leads to the id.
   bool is_listed(TokenId id) const { return contains(id) && entry(id).listed; }
 

@@ -31,6 +31,7 @@ class WordEncoder {
   base::Result<void> append(std::string_view text, std::vector<TokenId>& ids);
 
  private:
+  class ReadableText;
   // Words whose places in the cache are fetched before the first of them is looked up.
   static constexpr std::size_t kBatch = 32;
   // A word's key in the table for its size, and its place there.
@@ -42,9 +43,16 @@ class WordEncoder {
 
   base::Result<void> append_block(std::string_view text, std::vector<TokenId>& ids);
   void expect_new_words(std::size_t block_bytes);
-  void prepare(std::string_view word, const char* readable, Probe& probe) const;
-  base::Result<void> append_word(std::string_view word, const Probe& probe, TokenId*& out);
-  base::Result<void> append_new(std::string_view word, TokenId*& out);
+  void prepare(Range word, const ReadableText& text, Probe& probe) const;
+  base::Result<void> append_word(Range word, const ReadableText& text, const Probe& probe, TokenId*& out);
+  template <typename Table, typename AppendUnknown>
+  base::Result<void> append_kept(Table& table, const typename Table::Key& key, std::size_t place, TokenId*& out,
+                                 AppendUnknown append_unknown);
+  base::Result<void> append_new(Range word, const ReadableText& text, TokenId*& out);
+  base::Result<void> append_whole(std::string_view word, TokenId*& out);
+  base::Result<void> append_divided(Range word, const ReadableText& text, TokenId*& out);
+  base::Result<void> append_part(std::string_view part, char32_t first, const char* readable, TokenId*& out);
+  base::Result<void> append_new_part(std::string_view part, TokenId*& out);
 
   const Model& model_;
   ScanFunction scan_;
@@ -52,9 +60,11 @@ class WordEncoder {
   std::unique_ptr<IdCache> cache_;
   std::vector<Range> words_;
   std::vector<Symbol> symbols_, scratch_;
-  std::size_t bytes_to_come_;  // behind the blocks so far
-  std::size_t new_bytes_ = 0;  // of the block, in words that the model encoded
-  double new_share_ = 1;       // of the last blocks, about
+  SureBorders* borders_ = nullptr;
+  std::size_t divisible_bytes_ = 0;  // of the block, in words that may have sure borders
+  std::size_t bytes_to_come_;        // behind the blocks so far
+  std::size_t new_bytes_ = 0;        // of the block, in words that the model encoded
+  double new_share_ = 1;             // of the last blocks, about
 };
 
 }  // namespace vitrine::tokenizer

@@ -148,7 +148,7 @@ TEST(IsCertainCut, LeavesTheMatchesOnEitherSideAsTheyAre) {
   const std::uint32_t seed = testing::random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937 random(seed);
-  const std::u32string characters = U"aBcZ \n\r\t'sd19.-/\u00E9\u4E2D\u0301\u3000\u01C5\u0661";
+  const std::u32string characters = U"aBcZ \n\r\t'sd19.-/\u00E9\u4E2D\u0301\u3000\u01C5\u0661\uFF0C\u3002";
   for (int round = 0; round < 3000; ++round) {
     std::string text;
     for (std::size_t i = random() % 16; i > 0; --i)
