@@ -46,9 +46,10 @@ Encoder::Encoder(const TokenizerParts& parts, IdCachePool& caches, bool tracked)
 
 base::Result<void> Encoder::run(std::string_view text, EncodeOptions options) {
   if (text.size() > Tokenizer::kMaxTextBytes) return base::usage_error("the text is longer than 1 GiB");
-  const ScanFunction scan = tracked_ || cuts_before_spaces_ ? nullptr : parts_.pre_tokenizer.word_scan();
-  if (scan != nullptr) {
-    words_.emplace(*parts_.model, scan, caches_, text.size());
+  std::vector<ScanStep> steps;
+  if (!tracked_ && !cuts_before_spaces_) steps = parts_.pre_tokenizer.scan_steps();
+  if (!steps.empty()) {
+    words_.emplace(*parts_.model, std::move(steps), caches_, text.size());
     ids_.reserve(text.size() / kUsualTokenBytes);
   } else {
     cache_.reserve_for(text.size());

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+
 #include "base/page_buffer.h"
+#include "tokenizer/word_hash.h"
 
 namespace vitrine::tokenizer {
 
@@ -53,9 +55,8 @@ class FlatMap {
     Value value{};
   };
 
-  // The multiplier is 2^64 / golden ratio (Knuth, TAOCP 3, 6.4); the high bits of the product are the well-mixed ones.
   std::size_t first_slot_of(std::uint64_t key) const {
-    return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> shift_);
+    return static_cast<std::size_t>((key * kHashMultiplier) >> shift_);
   }
   std::size_t slot_of(std::uint64_t key) const {
     std::size_t i = first_slot_of(key);

@@ -39,9 +39,9 @@ class WordTable {
   static Key part_key_of(const char* text, std::size_t size) { return key_of(text, size, size - kMin + 1); }
 
   std::size_t place_of(const Key& key) const {
-    std::uint64_t hash = key[0] * kMultiplier;
+    std::uint64_t hash = key[0] * kHashMultiplier;
     for (std::size_t i = 1; i < kWords; ++i)
-      hash = (std::rotl(hash, 32) ^ key[i]) * kMultiplier;
+      hash = (std::rotl(hash, 32) ^ key[i]) * kHashMultiplier;
     return static_cast<std::size_t>(hash >> shift_) * 2;
   }
   void prefetch(std::size_t place) const { __builtin_prefetch(&entries_[place]); }
@@ -73,7 +73,6 @@ class WordTable {
   static constexpr unsigned kCountShift = 61;
   static constexpr std::size_t kFirstWordSize = 16;
   static_assert(kMaxBytes - kMin + kFirstWordSize < 32 && kMaxPartBytes <= kMaxBytes && kIds <= 8);
-  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
   static constexpr std::array<std::uint64_t, 9> kMasks = {
       0, 0xFF, 0xFFFF, 0xFFFFFF, 0xFFFFFFFF, 0xFFFFFFFFFF, 0xFFFFFFFFFFFF, 0xFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF};
 

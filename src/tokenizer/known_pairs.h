@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/token_id.h"
+#include "tokenizer/word_hash.h"
 
 namespace vitrine::tokenizer {
 
@@ -36,13 +37,12 @@ class KnownPairs {
   static constexpr unsigned kPlaceBits = 17;
   static constexpr unsigned kTagBits = 2 * kIdBits - kPlaceBits;
   static constexpr std::uint64_t kMask = (std::uint64_t{1} << 2 * kIdBits) - 1;
-  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio; odd
 
   // Each step can be undone.
   static std::uint64_t hash_of(TokenId left, TokenId right) {
     std::uint64_t hash = static_cast<std::uint64_t>(left) << kIdBits | static_cast<std::uint64_t>(right);
-    hash = (hash ^ hash >> kIdBits) * kMultiplier & kMask;
-    return (hash ^ hash >> kIdBits) * kMultiplier & kMask;
+    hash = (hash ^ hash >> kIdBits) * kHashMultiplier & kMask;
+    return (hash ^ hash >> kIdBits) * kHashMultiplier & kMask;
   }
   // Never that of a free place, which is 0.
   static std::uint32_t tag_of(std::uint64_t hash) {

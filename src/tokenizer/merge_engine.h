@@ -9,6 +9,7 @@
 #include "base/page_buffer.h"
 #include "base/token_id.h"
 #include "tokenizer/vocabulary.h"
+#include "tokenizer/word_hash.h"
 
 namespace vitrine::tokenizer {
 
@@ -58,10 +59,10 @@ class MergeTable {
   std::span<const Pair> in_order(std::vector<Pair>& room) const;
 
  private:
-  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
-  static constexpr std::size_t kFilterBits = 8;                      // per place: filter_bit knows
+  static constexpr std::size_t kFilterBits = 8;  // per place: filter_bit knows
   static std::uint64_t hash_of(TokenId left, TokenId right) {
-    return (std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right)) * kMultiplier;
+    return (std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right)) *
+           kHashMultiplier;
   }
   std::uint64_t filter_bit(std::uint64_t hash) const { return std::uint64_t{1} << (hash >> (shift_ - 3) & 63); }
   std::size_t place_of(std::uint64_t hash) const { return static_cast<std::size_t>(hash >> shift_); }

@@ -6,6 +6,7 @@
 
 #include "base/page_buffer.h"
 #include "base/token_id.h"
+#include "tokenizer/word_hash.h"
 
 namespace vitrine::tokenizer {
 
@@ -25,7 +26,7 @@ class PairTable {
   // At most the pairs that the table was made for; ids up to kMaxId, times from 1 to below kNever.
   void insert(TokenId left, TokenId right, std::uint32_t time) {
     const std::uint64_t key = key_of(left, right);
-    const std::uint64_t hash = key * kMultiplier;
+    const std::uint64_t hash = key * kHashMultiplier;
     filter_[(hash >> bit_shift_) / 64] |= bit_of(hash);
     std::size_t i = static_cast<std::size_t>(hash >> slot_shift_);
     while (slots_[i] != 0)
@@ -35,7 +36,7 @@ class PairTable {
 
   // Begins to load what insert() will look at.
   void prefetch(TokenId left, TokenId right) const {
-    const std::uint64_t hash = key_of(left, right) * kMultiplier;
+    const std::uint64_t hash = key_of(left, right) * kHashMultiplier;
     __builtin_prefetch(&slots_[static_cast<std::size_t>(hash >> slot_shift_)], 1);
     __builtin_prefetch(&filter_[(hash >> bit_shift_) / 64], 1);
   }
@@ -43,7 +44,7 @@ class PairTable {
   // kNever for a pair that does not merge.
   std::uint32_t find(TokenId left, TokenId right) const {
     const std::uint64_t key = key_of(left, right);
-    const std::uint64_t hash = key * kMultiplier;
+    const std::uint64_t hash = key * kHashMultiplier;
     if ((filter_[(hash >> bit_shift_) / 64] & bit_of(hash)) == 0) return kNever;
     for (std::size_t i = static_cast<std::size_t>(hash >> slot_shift_); slots_[i] != 0;
          i = (i + 1) & (slots_.size() - 1)) {
@@ -55,8 +56,7 @@ class PairTable {
  private:
   static constexpr unsigned kIdBits = 21;
   static constexpr unsigned kTimeBits = 22;
-  static constexpr std::size_t kFilterBits = 16;                     // per pair
-  static constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
+  static constexpr std::size_t kFilterBits = 16;  // per pair
 
   static std::uint64_t key_of(TokenId left, TokenId right) {
     return static_cast<std::uint64_t>(left) << kIdBits | static_cast<std::uint64_t>(right);

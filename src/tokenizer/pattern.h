@@ -27,6 +27,12 @@ enum class Cuts {
 // A linear scanner written by hand: a row of known_patterns().
 using ScanFunction = void (*)(std::string_view text, std::vector<Range>& matches);
 struct KnownPattern;
+// A step of cutting a text: the matches of a scanner are pieces, and what lies between them, which is nothing with
+// covers_all.
+struct ScanStep {
+  ScanFunction scan = nullptr;
+  bool covers_all = false;
+};
 
 // What a tokenizer file splits or replaces by: a regular expression or a literal string. Immutable; any thread.
 class Pattern {

@@ -253,14 +253,17 @@ bool PreTokenizer::cuts_between_words() const {
   return std::ranges::any_of(steps_, cuts(Cuts::kWords)) && std::ranges::none_of(steps_, cuts(Cuts::kUnknown));
 }
 
-ScanFunction PreTokenizer::word_scan() const {
+std::vector<ScanStep> PreTokenizer::scan_steps() const {
+  if (!cuts_between_words()) return {};
   std::vector<const KnownPattern*> known;
   for (const auto& step : steps_)
     known.push_back(step->isolates());
-  if (known.empty() || std::ranges::find(known, nullptr) != known.end()) return nullptr;
-  if (known.size() == 1) return known[0]->covers_all && known[0]->cuts == Cuts::kWords ? known[0]->scan : nullptr;
-  const bool single_numbers = known.size() == 2 && known[0]->name == "number" && known[1]->name == "gpt2";
-  return single_numbers ? scan_number_gpt2 : nullptr;
+  if (std::ranges::find(known, nullptr) != known.end()) return {};
+  if (known.size() == 2 && known[0]->name == "number" && known[1]->name == "gpt2") return {{scan_number_gpt2, true}};
+  std::vector<ScanStep> steps;
+  for (const KnownPattern* pattern : known)
+    steps.push_back({pattern->scan, pattern->covers_all});
+  return steps;
 }
 
 std::unique_ptr<PreTokenizerStep> make_split(std::unique_ptr<Pattern> pattern, SplitBehavior behavior, bool invert) {

@@ -36,8 +36,9 @@ class PreTokenizer {
   // Whether a text may be given part by part, the parts ending where is_certain_cut says.
   bool cuts_between_words() const;
 
-  // What cuts a text as apply does, part by part as above, where one scanner does all of it; else nullptr.
-  ScanFunction word_scan() const;
+  // What cuts a text as apply does, part by part as above, each step the pieces of the one before, where scanners do
+  // all of it; else nothing.
+  std::vector<ScanStep> scan_steps() const;
 
  private:
   std::vector<std::unique_ptr<PreTokenizerStep>> steps_;

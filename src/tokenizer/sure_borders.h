@@ -12,6 +12,7 @@
 #include "base/token_id.h"
 #include "tokenizer/unknown_characters.h"
 #include "tokenizer/vocabulary.h"
+#include "tokenizer/word_hash.h"
 
 namespace vitrine::tokenizer {
 
@@ -96,8 +97,7 @@ class SureBorders {
     return (leads_behind_[left % kTails] >> (right >> 12) & 1U) != 0;
   }
   std::size_t bit_of(char32_t left, char32_t right) const {
-    constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
-    return static_cast<std::size_t>((std::uint64_t{left} << 16 | right) * kMultiplier >> shift_);
+    return static_cast<std::size_t>((std::uint64_t{left} << 16 | right) * kHashMultiplier >> shift_);
   }
 
   std::vector<std::atomic<std::uint64_t>> characters_;

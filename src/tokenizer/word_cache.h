@@ -89,10 +89,9 @@ class WordCache {
   }
 
   std::size_t place_of(const Text& text) const {
-    constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;  // 2^64 / golden ratio
-    std::uint64_t hash = text.first * kMultiplier;
-    hash = ((hash ^ (hash >> 32)) + text.second) * kMultiplier;
-    hash = ((hash ^ (hash >> 32)) + text.third) * kMultiplier;
+    std::uint64_t hash = text.first * kHashMultiplier;
+    hash = ((hash ^ (hash >> 32)) + text.second) * kHashMultiplier;
+    hash = ((hash ^ (hash >> 32)) + text.third) * kHashMultiplier;
     return static_cast<std::size_t>(hash >> shift_);
   }
 

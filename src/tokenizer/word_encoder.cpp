@@ -46,9 +46,37 @@ base::Result<void> WordEncoder::append(std::string_view text, std::vector<TokenI
   return {};
 }
 
-base::Result<void> WordEncoder::append_block(std::string_view text, std::vector<TokenId>& ids) {
+void WordEncoder::find_words(std::string_view text) {
   words_.clear();
-  scan_(text, words_);
+  if (steps_[0].covers_all) {
+    steps_[0].scan(text, words_);
+  } else {
+    words_.push_back({0, static_cast<std::uint32_t>(text.size())});
+    cut_words(text, steps_[0].scan);
+  }
+  for (std::size_t i = 1; i < steps_.size(); ++i)
+    cut_words(text, steps_[i].scan);
+}
+
+// Each word into the matches of its own text and what lies between them.
+void WordEncoder::cut_words(std::string_view text, ScanFunction scan) {
+  pieces_.swap(words_);
+  words_.clear();
+  for (const Range& piece : pieces_) {
+    matches_.clear();
+    scan(text.substr(piece.begin, piece.end - piece.begin), matches_);
+    std::uint32_t pos = piece.begin;
+    for (const Range& match : matches_) {
+      if (piece.begin + match.begin > pos) words_.push_back({pos, piece.begin + match.begin});
+      pos = piece.begin + match.end;
+      words_.push_back({piece.begin + match.begin, pos});
+    }
+    if (pos < piece.end) words_.push_back({pos, piece.end});
+  }
+}
+
+base::Result<void> WordEncoder::append_block(std::string_view text, std::vector<TokenId>& ids) {
+  find_words(text);
   const ReadableText readable(text);
   const std::size_t num_before = ids.size();
   // A token has a byte at least, and a table writes more ids than a word has.

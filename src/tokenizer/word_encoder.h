@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,13 +17,17 @@
 
 namespace vitrine::tokenizer {
 
-// Texts to ids where a scanner cuts them into words that the model encodes one by one: the way of byte-level
+// Texts to ids where scanners cut them into words that the model encodes one by one: the way of byte-level
 // vocabularies when nobody asks for offsets. Belongs to one call of encode; one thread.
 class WordEncoder {
  public:
-  // The model and the caches must outlive it. text_bytes: of all texts to come, about.
-  WordEncoder(const Model& model, ScanFunction scan, IdCachePool& caches, std::size_t text_bytes)
-      : model_(model), scan_(scan), caches_(caches), cache_(caches.take(text_bytes)), bytes_to_come_(text_bytes) {}
+  // The model and the caches must outlive it. text_bytes: of all texts to come, about. One step at least.
+  WordEncoder(const Model& model, std::vector<ScanStep> steps, IdCachePool& caches, std::size_t text_bytes)
+      : model_(model),
+        steps_(std::move(steps)),
+        caches_(caches),
+        cache_(caches.take(text_bytes)),
+        bytes_to_come_(text_bytes) {}
   ~WordEncoder() { caches_.give_back(std::move(cache_)); }
   WordEncoder(const WordEncoder&) = delete;
   WordEncoder& operator=(const WordEncoder&) = delete;
@@ -41,6 +46,8 @@ class WordEncoder {
     std::size_t place;
   };
 
+  void find_words(std::string_view text);
+  void cut_words(std::string_view text, ScanFunction scan);
   base::Result<void> append_block(std::string_view text, std::vector<TokenId>& ids);
   void expect_new_words(std::size_t block_bytes);
   void prepare(Range word, const ReadableText& text, Probe& probe) const;
@@ -55,10 +62,10 @@ class WordEncoder {
   base::Result<void> append_new_part(std::string_view part, TokenId*& out);
 
   const Model& model_;
-  ScanFunction scan_;
+  std::vector<ScanStep> steps_;
   IdCachePool& caches_;
   std::unique_ptr<IdCache> cache_;
-  std::vector<Range> words_;
+  std::vector<Range> words_, pieces_, matches_;
   std::vector<Symbol> symbols_, scratch_;
   SureBorders* borders_ = nullptr;
   std::size_t divisible_bytes_ = 0;  // of the block, in words that may have sure borders

@@ -139,7 +139,8 @@ TEST_P(PublishedWords, AreDecodedAsTheyAreStreamed) {
 
 INSTANTIATE_TEST_SUITE_P(Published, PublishedWords,
                          ::testing::Values("llama3_1", "qwen3", "tiktoken_cl100k_base", "tiktoken_o200k_base",
-                                           "tiktoken_r50k_base", "mistral_tekken_240911", "smollm2", "gemma3"),
+                                           "tiktoken_r50k_base", "mistral_tekken_240911", "smollm2", "gemma3",
+                                           "deepseek_v3"),
                          [](const auto& row) { return std::string(row.param); });
 
 }  // namespace
