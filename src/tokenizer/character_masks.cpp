@@ -185,7 +185,7 @@ void cut_off(Block& block, std::uint64_t inside) {
 
 }  // namespace
 
-CharacterMasks::CharacterMasks(std::string_view text) : blocks_(text.size() / kBlockBytes + 2) {
+CharacterMasks::CharacterMasks(std::string_view text) : blocks_(text.size() / kBlockBytes + 3) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
   ClassWriter writer;
   // The last character of a block may reach beyond it.

@@ -54,13 +54,21 @@ class CharacterMasks {
     return begin;
   }
 
+  // The bits of the 64 bytes from `pos` on, that of `pos` lowest.
+  template <typename BitsOf>
+  std::uint64_t window(std::size_t pos, BitsOf bits_of) const {
+    const Block* const block = &blocks_[pos / 64];
+    const std::uint64_t behind = bits_of(block[1]) << 1 << (63 - pos % 64);
+    return bits_of(block[0]) >> (pos % 64) | behind;
+  }
+
   template <typename BitsOf>
   bool is(std::size_t pos, BitsOf bits_of) const {
     return (bits_of(blocks_[pos / 64]) >> (pos % 64) & 1U) != 0;
   }
 
  private:
-  std::vector<Block> blocks_;  // one more than the text has, without a bit
+  std::vector<Block> blocks_;  // two more than the text has, without a bit
 };
 
 }  // namespace vitrine::tokenizer

@@ -1,5 +1,6 @@
 #include "tokenizer/mask_scanners.h"
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
@@ -21,6 +22,7 @@ using Numbers = AnyOf<&Block::number>;
 using Spaces = AnyOf<&Block::space>;
 using Newlines = AnyOf<&Block::newline>;
 using Others = AnyOf<&Block::other>;
+using Marks = AnyOf<&Block::mark>;
 using LettersAndMarks = AnyOf<&Block::letter, &Block::mark>;
 struct OthersButMarks {
   std::uint64_t operator()(const Block& block) const { return block.other & ~block.mark; }
@@ -164,9 +166,25 @@ std::size_t lower_word(const Masked& text, std::size_t pos, std::size_t upper_en
   return text.masks.last_end(pos, upper_end, LowerLike());
 }
 
+// UPPER*LOWER+|UPPER+LOWER* from `start` on for nearly all words, without a loop: those that end within 64 bytes, and
+// of which the first kind alone gives nothing back, as it has no character that is both or ends in one. 0 for others.
+std::size_t short_cased_word(const Masked& text, std::size_t start) {
+  const std::uint64_t upper = text.masks.window(start, UpperLike());
+  const std::uint64_t lower = text.masks.window(start, LowerLike());
+  const int upper_size = std::countr_one(upper);
+  const int lower_size = upper_size < 64 ? std::countr_one(lower >> upper_size) : 0;
+  const int size = upper_size + lower_size;
+  if (size == 0 || size >= 64) return 0;
+  const std::uint64_t both = upper & lower & ~(~std::uint64_t{0} << upper_size);
+  const bool gives_nothing_back = lower_size > 0 || both == 0 || (both >> (upper_size - 1)) != 0;
+  return gives_nothing_back ? start + static_cast<std::size_t>(size) : 0;
+}
+
 // [^\r\n\p{L}\p{N}]?UPPER*LOWER+|[^\r\n\p{L}\p{N}]?UPPER+LOWER*
 std::size_t cased_word(const Masked& text, std::size_t pos) {
   const std::size_t start = text.is<Prefixes>(pos) ? text.after(pos) : pos;
+  const bool may_begin_with_mark = text.is<Marks>(pos);
+  if (const std::size_t end = may_begin_with_mark ? 0 : short_cased_word(text, start); end != 0) return end;
   const std::size_t upper_end = text.run<UpperLike>(start);
   const std::size_t end = text.run<LowerLike>(upper_end);
   if (const std::size_t lower_end = lower_word(text, start, upper_end, end); lower_end > start) return lower_end;
