@@ -60,6 +60,7 @@ check_sources() {
   check layers "Folders and what they include" python3 "$root/scripts/check_layers.py"
   check hygiene "Files that belong here" python3 "$root/scripts/check_hygiene.py"
   check faults "Tests that the fault ledger names" python3 "$root/scripts/check_faults.py"
+  check links "Links of the pages of documentation" python3 "$root/scripts/check_links.py"
 }
 
 check_objects() {
