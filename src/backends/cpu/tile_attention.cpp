@@ -248,6 +248,21 @@ class CpuBackend::TileAttention {
     kernels_.round_to_bf16(row, k);
   }
 
+  // What products with keys, [kAttentionPart], weigh: those of the positions `all` to row `idx` of a matrix of
+  // `num_rows`.
+  AttentionWeights weigh(float* products, Span all, Span visible, std::byte* rows, std::size_t num_rows,
+                         std::size_t idx) const {
+    if (unit_ != nullptr) {
+      return unit_->pack_attention_weights(products, all.begin, all.end, visible.begin, visible.end, shape_.scale,
+                                           reinterpret_cast<std::uint16_t*>(rows) + idx * kTileK,
+                                           padded_tile_rows(num_rows));
+    }
+    const AttentionWeights weights =
+        kernels_.attention_weights(products, all.begin, all.end, visible.begin, visible.end, shape_.scale);
+    pack_row(products + all.begin, all.end - all.begin, rows, num_rows, idx);
+    return weights;
+  }
+
   // One or two slabs times the rows: 16 results of each to out[row].
   void multiply(const std::byte* slabs, std::size_t slab_bytes, std::size_t num_slabs, const std::byte* rows,
                 std::size_t k, float* sums, std::vector<float*>& out) const {
@@ -333,12 +348,10 @@ class CpuBackend::TileAttention {
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
       float* products = scratch.products + i * kAttentionPart;
-      const Span span = in_part(part_idx, rows.begin + i / group_);
-      const AttentionWeights weights =
-          kernels_.attention_weights(products, first, last, span.begin, span.end, shape_.scale);
+      const Span visible = in_part(part_idx, rows.begin + i / group_);
+      const AttentionWeights weights = weigh(products, {first, last}, visible, scratch.weights, out.size(), i);
       records[i * record_] = weights.largest;
       records[i * record_ + 1] = weights.sum;
-      pack_row(products + first, last - first, scratch.weights, out.size(), i);
     }
     const std::size_t slab_bytes = kPartTiles * size_.tile_bytes;
     const std::byte* values = slabs + size_.key_bytes + first / kTileK * size_.tile_bytes;

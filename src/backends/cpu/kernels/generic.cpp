@@ -16,6 +16,7 @@ namespace {
 // clang-format off
 #include "backends/cpu/kernels/simd_generic.inc"
 #include "backends/cpu/kernels/partial.inc"
+#include "backends/cpu/kernels/exponentials.inc"
 #include "backends/cpu/kernels/elementwise.inc"
 #include "backends/cpu/kernels/packed_formats.inc"
 #include "backends/cpu/kernels/float_elements.inc"

@@ -218,6 +218,10 @@ struct TileUnit {
   std::array<void (*)(const void* rows, std::size_t stride, std::size_t num_valid, std::uint16_t* slab), 3> pack_rows;
   // An activation row [k] to its place in [k_tiles][row_stride][32].
   void (*pack_row)(const float* x, std::size_t k, std::uint16_t* row, std::size_t row_stride);
+  // KernelTable::attention_weights, of which the weights go where pack_row has them: those of the positions from
+  // `first` on are the inputs. What it leaves in `products` means nothing.
+  AttentionWeights (*pack_attention_weights)(float* products, std::size_t first, std::size_t last, std::size_t begin,
+                                             std::size_t end, float scale, std::uint16_t* row, std::size_t row_stride);
   // Between begin() and end() the calling thread may multiply.
   void (*begin)();
   void (*multiply)(const TileProduct& product);
