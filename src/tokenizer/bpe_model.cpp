@@ -71,8 +71,9 @@ void BpeModel::expect(std::size_t num_bytes) const {
 
 SureBorders* BpeModel::borders(std::size_t num_met, std::size_t num_to_come) const {
   if (!settings_.byte_level) return nullptr;
-  const std::size_t num_bytes = divisible_bytes_.fetch_add(num_met, std::memory_order_relaxed) + num_met + num_to_come;
-  if (num_bytes < kDivisibleBytesThatPay) return nullptr;
+  const std::size_t num_bytes = divisible_bytes_.fetch_add(num_met, std::memory_order_relaxed) + num_met;
+  if (num_bytes + num_to_come < kDivisibleBytesThatPay) return nullptr;
+  if (num_bytes < kDivisibleBytesThatPay) divisible_bytes_.fetch_add(kDivisibleBytesThatPay, std::memory_order_relaxed);
   std::call_once(borders_once_, [this] { borders_ = SureBorders::build(vocabulary_, byte_ids_); });
   return borders_.get();
 }

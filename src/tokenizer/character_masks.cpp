@@ -116,7 +116,7 @@ BeyondAscii look_beyond_ascii(const unsigned char* text) {
 
 void classify_ascii(const unsigned char* text, Block& block) {
   for (std::size_t i = 0; i < kBlockBytes; ++i) {
-    if (text[i] < 0x80) add_bits(block, class_of(text[i]) & ~kOther, std::uint64_t{1} << i);
+    if (text[i] < 0x80 && class_of(text[i]) != kOther) add_bits(block, class_of(text[i]), std::uint64_t{1} << i);
   }
 }
 

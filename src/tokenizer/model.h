@@ -23,8 +23,8 @@ class Model {
   virtual base::Result<void> encode(std::string_view piece, std::vector<Symbol>& scratch,
                                     std::vector<Symbol>& out) const = 0;
 
-  // Where a piece may be cut into parts; nullptr while what is known of them does not pay, or for good. num_bytes: of
-  // pieces that would have been divided since the last call, and that are still to come, about.
+  // Where a piece may be cut into parts; nullptr while to know it does not pay, or for good. num_met: bytes of pieces
+  // encoded since the last call that might have been cut; num_to_come: of those to come, about.
   virtual SureBorders* borders(std::size_t /*num_met*/, std::size_t /*num_to_come*/) const { return nullptr; }
   // The same as encode() for a part of a piece between such borders.
   virtual base::Result<void> encode_part(std::string_view part, std::vector<Symbol>& scratch,

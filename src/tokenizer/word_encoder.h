@@ -27,6 +27,7 @@ class WordEncoder {
         steps_(std::move(steps)),
         caches_(caches),
         cache_(caches.take(text_bytes)),
+        borders_(model.borders(0, 0)),
         bytes_to_come_(text_bytes) {}
   ~WordEncoder() { caches_.give_back(std::move(cache_)); }
   WordEncoder(const WordEncoder&) = delete;
@@ -67,7 +68,7 @@ class WordEncoder {
   std::unique_ptr<IdCache> cache_;
   std::vector<Range> words_, pieces_, matches_;
   std::vector<Symbol> symbols_, scratch_;
-  SureBorders* borders_ = nullptr;
+  SureBorders* borders_;             // nullptr as long as the model has none
   std::size_t divisible_bytes_ = 0;  // of the block, in words that may have sure borders
   std::size_t bytes_to_come_;        // behind the blocks so far
   std::size_t new_bytes_ = 0;        // of the block, in words that the model encoded
