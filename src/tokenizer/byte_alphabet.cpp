@@ -62,7 +62,8 @@ bool append_bytes_of_spelling(std::string_view spelling, std::string& bytes) {
   for (const char* from = spelling.data(); from != end; ++out) {
     char32_t character = static_cast<unsigned char>(*from++);
     if (character >= 0x80) {  // no character of the alphabet takes more than two bytes
-      const bool has_two = (character & 0xE0) == 0xC0 && from != end && base::is_continuation(*from);
+      // Lead bytes below 0xC2 would spell ASCII in two bytes, which is no UTF-8.
+      const bool has_two = character >= 0xC2 && character < 0xE0 && from != end && base::is_continuation(*from);
       character =
           has_two ? (character & 0x1F) << 6 | (static_cast<unsigned char>(*from++) & 0x3FU) : base::kReplacement;
     }
