@@ -4,10 +4,12 @@
 Usage: check_links.py [--root DIR]
 """
 import argparse
+import functools
 import pathlib
 import re
-import subprocess
 import sys
+
+from check_hygiene import tracked_files
 
 LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(?:#([^)\s]*))?\)")
 
@@ -22,6 +24,7 @@ def lines_of_text(page):
             yield number, line
 
 
+@functools.cache
 def anchors(page):
     """The names under which the headings of a page are linked, as GitHub makes them."""
     headings = (line.lstrip("#") for _, line in lines_of_text(page) if line.startswith("#"))
@@ -43,9 +46,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
-    names = subprocess.run(["git", "ls-files", "-z", "*.md"], cwd=root, check=True, capture_output=True).stdout
-    pages = [root / name.decode() for name in names.split(b"\0") if name]
-    pages = [page for page in pages if page.is_file()]
+    pages = [root / name for name in tracked_files(root) if name.endswith(".md") and (root / name).is_file()]
     problems = [problem for page in pages for problem in problems_of(page, root)]
     for problem in problems:
         print(problem)

@@ -216,11 +216,6 @@ bool is_letter_at(std::string_view text, std::size_t pos) {
 constexpr std::string_view kWideComma = "\xEF\xBC\x8C";  // U+FF0C
 constexpr std::string_view kWideStop = "\xE3\x80\x82";   // U+3002
 
-// From its first byte.
-bool may_begin_cut(char byte) {
-  return byte == '\n' || byte == ' ' || byte == kWideComma[0] || byte == kWideStop[0];
-}
-
 constexpr bool kCoversAll = true;
 constexpr KnownPattern kPatterns[] = {
     {"gpt2", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", scan_gpt2, Cuts::kWords,
@@ -270,14 +265,14 @@ std::span<const KnownPattern> known_patterns() {
 // A letter is never in one word with a line end, a comma or full stop of Chinese, or a space, which goes to the letter
 // behind it.
 bool is_certain_cut(std::string_view text, std::size_t pos) {
-  if (pos == 0 || pos >= text.size() || !may_begin_cut(text[pos])) return false;
+  if (pos == 0 || pos >= text.size()) return false;
   const bool may_begin = text[pos] == '\n' || (text[pos] == ' ' && is_letter_at(text, pos + 1)) ||
                          text.substr(pos).starts_with(kWideComma) || text.substr(pos).starts_with(kWideStop);
   return may_begin && is_letter_before(text, pos);
 }
 
 std::size_t next_certain_cut(std::string_view text, std::size_t pos) {
-  while (pos < text.size() && !(may_begin_cut(text[pos]) && is_certain_cut(text, pos)))
+  while (pos < text.size() && !is_certain_cut(text, pos))
     ++pos;
   return std::min(pos, text.size());
 }

@@ -111,6 +111,17 @@ class PcrePattern : public Pattern {
 
 }  // namespace
 
+void append_isolated(const std::vector<Range>& matches, Range piece, std::vector<Range>& pieces) {
+  std::uint32_t pos = piece.begin;
+  for (const Range& match : matches) {
+    const Range range{piece.begin + match.begin, piece.begin + match.end};
+    if (range.begin > pos) pieces.push_back({pos, range.begin});
+    if (range.begin < range.end) pieces.push_back(range);
+    pos = range.end;
+  }
+  if (pos < piece.end) pieces.push_back({pos, piece.end});
+}
+
 std::unique_ptr<Pattern> make_scan_pattern(const KnownPattern& known) {
   return std::make_unique<ScanPattern>(known);
 }

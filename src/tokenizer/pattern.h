@@ -17,6 +17,10 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
+// Appends a piece's matches, which are counted from its beginning, and the gaps between them, each a piece, without
+// what is empty.
+void append_isolated(const std::vector<Range>& matches, Range piece, std::vector<Range>& pieces);
+
 // What a pattern does at the places of is_certain_cut (known_patterns.h).
 enum class Cuts {
   kUnknown,

@@ -40,7 +40,7 @@ class Split : public PreTokenizerStep {
       matches.reserve(view.size() / kMeanWordBytes);
       if (auto done = pattern_->find_all(view, matches); !done) return done;
       if (behavior_ == SplitBehavior::kIsolated) {
-        append_all(matches, piece, result);
+        append_isolated(matches, piece, result);
         continue;
       }
       list_parts(matches, piece, parts);
@@ -56,18 +56,6 @@ class Split : public PreTokenizerStep {
   }
 
  private:
-  // The matches and the gaps between them, each a piece.
-  static void append_all(const std::vector<Range>& matches, Range piece, std::vector<Range>& pieces) {
-    std::uint32_t pos = piece.begin;
-    for (const Range& match : matches) {
-      const Range range{piece.begin + match.begin, piece.begin + match.end};
-      if (range.begin > pos) pieces.push_back({pos, range.begin});
-      if (range.begin < range.end) pieces.push_back(range);
-      pos = range.end;
-    }
-    if (pos < piece.end) pieces.push_back({pos, piece.end});
-  }
-
   void list_parts(const std::vector<Range>& matches, Range piece, std::vector<Part>& parts) const {
     parts.clear();
     std::uint32_t pos = piece.begin;

@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t kBitsPerPair = 16;
 // The alphabet spells 0xE0 to 0xEF, with which characters of three bytes begin, as U+00E0 to U+00EF.
 constexpr char kSpelledLead = '\xC3';
-constexpr std::string_view kSpelledSpace = "\xC4\xA0";
 constexpr char32_t kNoCharacter = ~char32_t{0};
 
 // The pieces of a vocabulary that may have a border to look at: that have the first byte of a character of three, or
@@ -27,7 +26,7 @@ class Candidates {
   // Cheap where it is asked in the order in which the pieces were added.
   bool include(std::string_view piece) {
     if (piece.size() < 3) return false;  // one byte
-    const bool begins_in_ascii = static_cast<signed char>(piece[0]) >= 0 || piece.starts_with(kSpelledSpace);
+    const bool begins_in_ascii = static_cast<signed char>(piece[0]) >= 0 || piece.starts_with(space_);
     if (!begins_in_ascii && piece[0] != kSpelledLead) return true;
     const auto begin = static_cast<std::size_t>(piece.data() - all_.data());
     if (begin < last_begin_ || begin > next_lead_) next_lead_ = find_lead(begin);
@@ -45,6 +44,7 @@ class Candidates {
   }
 
   std::string_view all_;
+  std::string_view space_ = spelling_of_byte(' ');
   std::size_t last_begin_ = 0;
   std::size_t next_lead_ = 0;  // the first one behind last_begin_
 };

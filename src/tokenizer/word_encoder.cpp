@@ -65,13 +65,7 @@ void WordEncoder::cut_words(std::string_view text, ScanFunction scan) {
   for (const Range& piece : pieces_) {
     matches_.clear();
     scan(text.substr(piece.begin, piece.end - piece.begin), matches_);
-    std::uint32_t pos = piece.begin;
-    for (const Range& match : matches_) {
-      if (piece.begin + match.begin > pos) words_.push_back({pos, piece.begin + match.begin});
-      pos = piece.begin + match.end;
-      words_.push_back({piece.begin + match.begin, pos});
-    }
-    if (pos < piece.end) words_.push_back({pos, piece.end});
+    append_isolated(matches_, piece, words_);
   }
 }
 
@@ -85,7 +79,7 @@ base::Result<void> WordEncoder::append_block(std::string_view text, std::vector<
   std::array<Probe, kBatch> probes;
   for (std::size_t first = 0; first < words_.size(); first += kBatch) {
     const std::span<const Range> batch = std::span(words_).subspan(first, std::min(kBatch, words_.size() - first));
-    for (std::size_t i = 0; i < batch.size(); ++i)
+    for (std::size_t i = 0; i < batch.size() && cache_ != nullptr; ++i)
       prepare(batch[i], readable, probes[i]);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (auto done = append_word(batch[i], readable, probes[i], out); !done) return done;
@@ -93,6 +87,7 @@ base::Result<void> WordEncoder::append_block(std::string_view text, std::vector<
   }
   ids.resize(static_cast<std::size_t>(out - ids.data()));
   expect_new_words(text.size());
+  look_for_borders(text.size());
   return {};
 }
 
@@ -104,14 +99,17 @@ void WordEncoder::expect_new_words(std::size_t block_bytes) {
   new_share_ += kWeight * (share - new_share_);
   model_.expect(static_cast<std::size_t>(kShareToCome * new_share_ * static_cast<double>(bytes_to_come_)));
   new_bytes_ = 0;
-  if (borders_ != nullptr) return;
-  const std::size_t divisible_to_come = bytes_to_come_ / block_bytes * divisible_bytes_;
-  if (divisible_bytes_ > 0) borders_ = model_.borders(divisible_bytes_, divisible_to_come);
+}
+
+// What is to come is taken for as the block was.
+void WordEncoder::look_for_borders(std::size_t block_bytes) {
+  if (borders_ == nullptr && divisible_bytes_ > 0) {
+    borders_ = model_.borders(divisible_bytes_, bytes_to_come_ / block_bytes * divisible_bytes_);
+  }
   divisible_bytes_ = 0;
 }
 
 inline void WordEncoder::prepare(Range word, const ReadableText& text, Probe& probe) const {
-  if (cache_ == nullptr) return;
   const std::size_t size = word.end - word.begin;
   if (size <= ShortWords::kMaxBytes) {
     probe.short_key = ShortWords::key_of(text.at(word.begin), size);
@@ -155,13 +153,13 @@ base::Result<void> WordEncoder::append_new(Range word, const ReadableText& text,
     divisible_bytes_ += bytes.size();
     if (borders_ != nullptr) return append_divided(word, text, out);
   }
-  return append_whole(bytes, out);
+  return append_encoded(&Model::encode, bytes, out);
 }
 
-base::Result<void> WordEncoder::append_whole(std::string_view word, TokenId*& out) {
+base::Result<void> WordEncoder::append_encoded(Encode encode, std::string_view text, TokenId*& out) {
   symbols_.clear();
-  new_bytes_ += word.size();
-  if (auto done = model_.encode(word, scratch_, symbols_); !done) return done;
+  new_bytes_ += text.size();
+  if (auto done = (model_.*encode)(text, scratch_, symbols_); !done) return done;
   out = std::ranges::transform(symbols_, out, &Symbol::id).out;
   return {};
 }
@@ -183,13 +181,13 @@ base::Result<void> WordEncoder::append_divided(Range word, const ReadableText& t
     }
     previous = character;
   }
-  if (begin == 0) return append_whole(bytes, out);
+  if (begin == 0) return append_encoded(&Model::encode, bytes, out);
   return append_part(bytes.substr(begin), first, text.at(word.begin + begin), out);
 }
 
 inline base::Result<void> WordEncoder::append_part(std::string_view part, char32_t first, const char* readable,
                                                    TokenId*& out) {
-  const auto append_unknown = [&] { return append_new_part(part, out); };
+  const auto append_unknown = [&] { return append_encoded(&Model::encode_part, part, out); };
   if (part.size() == SureBorders::kCharacterBytes && part.size() == base::utf8_length(part[0])) {
     const std::size_t num_found = borders_->find(first, out);
     out += num_found;
@@ -207,14 +205,6 @@ inline base::Result<void> WordEncoder::append_part(std::string_view part, char32
     return append_from(cache_->short_words, ShortWords::part_key_of(readable, part.size()));
   }
   return append_from(cache_->long_words, LongWords::part_key_of(readable, part.size()));
-}
-
-base::Result<void> WordEncoder::append_new_part(std::string_view part, TokenId*& out) {
-  symbols_.clear();
-  new_bytes_ += part.size();
-  if (auto done = model_.encode_part(part, scratch_, symbols_); !done) return done;
-  out = std::ranges::transform(symbols_, out, &Symbol::id).out;
-  return {};
 }
 
 }  // namespace vitrine::tokenizer

@@ -38,6 +38,8 @@ class WordEncoder {
 
  private:
   class ReadableText;
+  // How the model encodes: a word, or a part of one.
+  using Encode = base::Result<void> (Model::*)(std::string_view, std::vector<Symbol>&, std::vector<Symbol>&) const;
   // Words whose places in the cache are fetched before the first of them is looked up.
   static constexpr std::size_t kBatch = 32;
   // A word's key in the table for its size, and its place there.
@@ -51,16 +53,16 @@ class WordEncoder {
   void cut_words(std::string_view text, ScanFunction scan);
   base::Result<void> append_block(std::string_view text, std::vector<TokenId>& ids);
   void expect_new_words(std::size_t block_bytes);
+  void look_for_borders(std::size_t block_bytes);
   void prepare(Range word, const ReadableText& text, Probe& probe) const;
   base::Result<void> append_word(Range word, const ReadableText& text, const Probe& probe, TokenId*& out);
   template <typename Table, typename AppendUnknown>
   base::Result<void> append_kept(Table& table, const typename Table::Key& key, std::size_t place, TokenId*& out,
                                  AppendUnknown append_unknown);
   base::Result<void> append_new(Range word, const ReadableText& text, TokenId*& out);
-  base::Result<void> append_whole(std::string_view word, TokenId*& out);
+  base::Result<void> append_encoded(Encode encode, std::string_view text, TokenId*& out);
   base::Result<void> append_divided(Range word, const ReadableText& text, TokenId*& out);
   base::Result<void> append_part(std::string_view part, char32_t first, const char* readable, TokenId*& out);
-  base::Result<void> append_new_part(std::string_view part, TokenId*& out);
 
   const Model& model_;
   std::vector<ScanStep> steps_;
