@@ -185,6 +185,7 @@ onPage("the keyboard alone reaches every plate and token", async (page) => {
   await page.keyboard.press("?");
   await page.locator("dialog").getByText("move the cursor by a token").waitFor();
   await page.keyboard.press("Escape");
+  await page.locator("dialog").waitFor({ state: "detached" });
   assert.equal(await page.locator("dialog").count(), 0);
 });
 
